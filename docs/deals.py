@@ -10,8 +10,7 @@ from pathlib import Path
 
 from noms_env.record import Record, record_matches, write_records
 from noms_env.variants import GAMES, make_rules
-from noms_training.play.browser.film import Shown, film_of
-from noms_training.play.browser.page import page_of
+from noms_training.play.browser.film import Shown, film_of, page_of
 
 RECORDS = Path(__file__).parent / "deals.jsonl"
 FOLDER = "deals"

@@ -11,9 +11,8 @@ from noms_env import show
 from noms_env.core.cards import CARD_WORDS, DECKTET, FRENCH
 from noms_env.show import cards, picture, theme
 from noms_env.show.elements import WIDTHS, escape_text, text, text_width
-from noms_env.show.notes import Notes
 from noms_env.show.pixels import FONTS, png
-from noms_env.show.view import View, look
+from noms_env.show.view import Notes, View, look
 from noms_env.table import Table
 from tests.begin import begin
 from tests.envs.play import EVERY_TABLE, KINDS, Kind
@@ -33,7 +32,7 @@ def views(kind: Kind, count: int = 2) -> list[View]:
 
 
 def parse(view: View, notes: Notes | None = None) -> ElementTree.Element:
-    return ElementTree.fromstring(picture.drawing(view, notes))
+    return ElementTree.fromstring(picture.drawing(view, notes or Notes()))
 
 
 @pytest.mark.parametrize("kind", [*EVERY_TABLE, *KINDS.values()], ids=str)
@@ -42,7 +41,7 @@ def test_the_drawing_of_every_table_is_complete_and_legible(kind: Kind) -> None:
         root = parse(view)
         symbols = {element.get("id") for element in root.iter(f"{SVG}symbol")}
         assert {(element.get("href") or "")[1:] for element in root.iter(f"{SVG}use")} == symbols
-        assert {element.get("data-part") for element in root.iter()} - {None} == set(picture.parts(view))
+        assert {element.get("data-part") for element in root.iter()} - {None} == set(picture.parts(view, Notes()))
         sizes = [float(element.get("font-size") or 0) for element in root.iter(f"{SVG}text")]
         assert min(sizes) >= 18, "9 pixels at a width of 360 pixels"
 
@@ -85,7 +84,7 @@ def test_exactly_the_legal_actions_can_be_chosen(kind: Kind) -> None:
 def test_choices_show_probabilities_values_and_the_action_taken() -> None:
     table = begin(Table("small_ships", seed=2))
     table.act("pass")
-    parts = picture.parts(look(table, int(table.row.seat)))
+    parts = picture.parts(look(table, int(table.row.seat)), Notes())
     assert 'data-word="7"' in parts["choices"]
     assert "Your call" in parts["choices"]
     chances = dict.fromkeys(("pass", "7", "mis"), 1 / 3)
@@ -126,8 +125,8 @@ def test_text_widths_match_the_fonts() -> None:
 @pytest.mark.parametrize("deck", [FRENCH, DECKTET])
 def test_every_card_has_its_own_face_and_name(deck: int) -> None:
     symbols, numbers = cards.symbols(deck), range(len(CARD_WORDS[deck]))
-    for name in (cards.card_symbol, cards.tile_symbol):
-        faces = {symbols[name(card, deck)].partition(">")[2] for card in numbers}
+    for kind in "ct":
+        faces = {symbols[cards.card_symbol(card, deck, kind)].partition(">")[2] for card in numbers}
         assert len(faces) == len(numbers)
     assert len({cards.card_title(card, deck) for card in numbers}) == len(numbers)
     assert cards.card_title(CARD_WORDS[DECKTET].index("2MK"), DECKTET) == "2 of Moons and Knots"
@@ -170,7 +169,7 @@ def test_a_drawing_is_light_dark_or_as_the_reader_prefers() -> None:
 def test_a_scored_deal_shows_its_points() -> None:
     view = look(begin(Table("down_up", 3, seed=1)), 0)
     places = tuple(replace(place, points=points) for place, points in zip(view.places, (13.0, -2.0, 0.5), strict=True))
-    parts = picture.parts(replace(view, phase=None, to_act=None, legal=(), places=places))
+    parts = picture.parts(replace(view, phase=None, to_act=None, legal=(), places=places), Notes())
     for seat, points in enumerate(("+13", "-2", "+0.5")):
         assert f">{points}<" in parts[f"seat{seat}"]
     assert "The deal is over" in parts["centre"]

@@ -77,16 +77,12 @@ def pair_with_previous(records: Iterable[Record]) -> Iterator[tuple[Record, Tabl
     """
     before, last = None, None
     for record in records:
-        before = before if last is not None and _is_next(record, last) else None
+        is_next = last is not None and (record["match"], record["deal"]) == (last["match"], last["deal"] + 1)
+        if last is None or not is_next or any(record[key] != last[key] for key in ("variant", "seats", "options")):
+            before = None
         yield record, before
         *_, before = replay(record, before)
         last = record
-
-
-def _is_next(record: Record, last: Record) -> bool:
-    """Return whether a record is of the next deal after another one."""
-    is_next = (record["match"], record["deal"]) == (last["match"], last["deal"] + 1)
-    return is_next and all(record[key] == last[key] for key in ("variant", "seats", "options"))
 
 
 def draw_trump(table: Table, trump: str | None) -> bool:

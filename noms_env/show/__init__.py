@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noms_env.show.lines import card_text, hand_text, lines_of, points_text, suit_text, trick_text
-from noms_env.show.notes import Notes
 from noms_env.show.picture import drawing
 from noms_env.show.pixels import pixels
 from noms_env.show.theme import Theme
-from noms_env.show.view import call_text, look
+from noms_env.show.view import Notes, call_text, look
 from noms_env.table import Table
 
 __all__ = ["call_text", "card_text", "hand_text", "image", "look", "points_text", "suit_text", "svg", "text", "trick_text"]

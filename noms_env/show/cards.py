@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 
 from noms_env.core.cards import CARD_WORDS, EXCUSE, FRENCH, SUIT_LETTERS
 from noms_env.show.elements import box, group, text, use
@@ -32,37 +32,25 @@ def mark(suit: int, deck_kind: int, x: float, y: float, size: float) -> str:
     return use(MARK_NAMES[deck_kind][suit], x - size / 2, y - size / 2, size, size)
 
 
-def card_symbol(card: int, deck_kind: int) -> str:
-    """Return the symbol name of a whole card."""
-    return f"c-{CARD_WORDS[deck_kind][card]}{'f' if deck_kind == FRENCH else 'd'}"
+def card_symbol(card: int, deck_kind: int, kind: str) -> str:
+    """Return the symbol name of a card, `kind` `c` for a whole card, `t` for a narrow one."""
+    return f"{kind}-{CARD_WORDS[deck_kind][card]}{'f' if deck_kind == FRENCH else 'd'}"
 
 
-def tile_symbol(card: int, deck_kind: int) -> str:
-    """Return the symbol name of a narrow card."""
-    return card_symbol(card, deck_kind).replace("c-", "t-", 1)
-
-
-def whole_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
+def whole_card(
+    card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "", kind: str = "c"
+) -> str:
     """Draw a card, labelled for screen readers with its title and, with `by`, its player."""
-    return _group_card(card, deck_kind, by, use(card_symbol(card, deck_kind), x, y, width, height))
+    label = card_title(card, deck_kind) + (f" by {by}" if by else "")
+    return group(use(card_symbol(card, deck_kind, kind), x, y, width, height), role="img", aria_label=label)
 
 
-def narrow_card(card: int, deck_kind: int, x: float, y: float, width: float, height: float, by: str = "") -> str:
-    """Draw a narrow card; see `whole_card`."""
-    return _group_card(card, deck_kind, by, use(tile_symbol(card, deck_kind), x, y, width, height))
-
-
-def _group_card(card: int, deck_kind: int, by: str, drawn: str) -> str:
-    return group(drawn, role="img", aria_label=card_title(card, deck_kind) + (f" by {by}" if by else ""))
+narrow_card = partial(whole_card, kind="t")
 
 
 def printed_rank(letter: str) -> str:
     """Return a rank as drawings show it: `10` for `T`, which records and the terminal use."""
     return "10" if letter == "T" else letter
-
-
-def _rank(card: int, deck_kind: int) -> str:
-    return printed_rank(CARD_WORDS[deck_kind][card][0])
 
 
 def _colour_text(words: str, suits: list[int], deck_kind: int) -> str:
@@ -74,7 +62,7 @@ def _colour_text(words: str, suits: list[int], deck_kind: int) -> str:
 
 
 def _face(card: int, deck_kind: int) -> str:
-    suits, rank = suits_of(card, deck_kind), _rank(card, deck_kind)
+    suits, rank = suits_of(card, deck_kind), printed_rank(CARD_WORDS[deck_kind][card][0])
     drawn = box(1, 1, 68, 98, "paper", 8)
     if deck_kind != FRENCH and card == EXCUSE:
         return (
@@ -91,7 +79,7 @@ def _face(card: int, deck_kind: int) -> str:
 
 
 def _tile(card: int, deck_kind: int) -> str:
-    suits, rank = suits_of(card, deck_kind), _rank(card, deck_kind)
+    suits, rank = suits_of(card, deck_kind), printed_rank(CARD_WORDS[deck_kind][card][0])
     drawn = box(0.75, 0.75, 24.5, 44.5, "paper", 4)
     if deck_kind != FRENCH and card == EXCUSE:
         return drawn + text(13, 22, "EX", 18, "print", bold=True, anchor="middle", room=22)
@@ -114,7 +102,7 @@ def symbols(deck_kind: int) -> dict[str, str]:
         for name in MARK_NAMES[deck_kind][: len(SUIT_LETTERS[deck_kind])]
     }
     for card in range(len(CARD_WORDS[deck_kind])):
-        whole, narrow = card_symbol(card, deck_kind), tile_symbol(card, deck_kind)
+        whole, narrow = (card_symbol(card, deck_kind, kind) for kind in "ct")
         drawn[whole] = _symbol(whole, CARD, _face(card, deck_kind))
         drawn[narrow] = _symbol(narrow, TILE, _tile(card, deck_kind))
     pattern = f'<svg x="5" y="5" width="60" height="90" viewBox="5 5 60 90"><path d="{_LATTICE}" class="noms-lattice"/></svg>'

@@ -6,9 +6,8 @@ from noms_env.core.cards import CARD_NUMBERS, CARD_RANK, RANK_LETTERS, SUIT_LETT
 from noms_env.show.cards import card_title, mark, printed_rank
 from noms_env.show.elements import box, group, text
 from noms_env.show.lines import ALL_RANKS, rank_text
-from noms_env.show.notes import Notes
 from noms_env.show.rules import SUIT_NAMES
-from noms_env.show.view import SUIT_ORDER, View, say_call, suits_of
+from noms_env.show.view import SUIT_ORDER, Notes, View, say_call, suits_of
 
 MIDDLE = 360
 CHIP, GAP = (64, 52), 6

@@ -103,10 +103,10 @@ def _why(view: View, own: Place | None) -> dict[str, str]:
     if own is None or view.phase != "play" or view.to_act != view.viewer or not view.legal_cards:
         return {}
     illegal = [card for card in own.hand or () if card not in view.legal_cards]
-    return {CARD_WORDS[view.deck_kind][card]: _reason(view, card, own.hand or ()) for card in illegal}
+    return {CARD_WORDS[view.deck_kind][card]: why_illegal(view, card) for card in illegal}
 
 
-def _reason(view: View, card: int, hand: tuple[int, ...]) -> str:
+def why_illegal(view: View, card: int) -> str:
     """Explain why a card of the viewer's hand may not be played."""
     kind, names = view.deck_kind, SUIT_NAMES[view.deck_kind]
     if view.trick and view.led_suit is not None:

@@ -16,11 +16,10 @@ from noms_env.show.choices import chips, nominations
 from noms_env.show.elements import box, coin, disc, escape_text, group, text, text_width
 from noms_env.show.lines import ROLE_TEXTS, TASKS, headline, partner_text, rank_text, status
 from noms_env.show.marks import MARK_NAMES
-from noms_env.show.notes import Notes
 from noms_env.show.places import other_seat, own_seat, tiles
 from noms_env.show.rules import SUIT_NAMES
 from noms_env.show.theme import Theme, style_sheet
-from noms_env.show.view import View
+from noms_env.show.view import Notes, View
 
 WIDTH, HEIGHT = 720, 920
 CENTRE = (360, 436)
@@ -30,21 +29,19 @@ MAX_STOCK = 39
 """Number of undealt cards that fit in the middle of the table."""
 
 
-def drawing(view: View, notes: Notes | None = None, theme: Theme = "auto") -> str:
+def drawing(view: View, notes: Notes, theme: Theme = "auto") -> str:
     """Draw a view as a standalone document; see `parts`."""
-    drawn, name = parts(view, notes), (notes or Notes()).name
-    content = "".join(group(content, data_part=part) for part, content in drawn.items())
+    content = "".join(group(content, data_part=part) for part, content in parts(view, notes).items())
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="group">'
-        f"<title>{escape_text(f'{headline(view)}. {status(view, name)}')}</title><style>{style_sheet(theme)}</style>"
+        f"<title>{escape_text(f'{headline(view)}. {status(view, notes.name)}')}</title><style>{style_sheet(theme)}</style>"
         f"{symbols_for(content, view.deck_kind)}{content}</svg>"
     )
 
 
-def parts(view: View, notes: Notes | None = None) -> dict[str, str]:
+def parts(view: View, notes: Notes) -> dict[str, str]:
     """Draw the parts of a view, by name, from back to front; nothing else of the table is drawn."""
-    notes = notes or Notes()
     first, count = view.viewer or 0, len(view.places)
     drawn = {
         "board": box(0, 0, WIDTH, HEIGHT, "page", 0, 0) + box(6, 122, 708, 542, "felt", 26, 3),
@@ -116,8 +113,8 @@ def contract(view: View, notes: Notes) -> str:
             + text(240, 93, f"trick {min(view.tricks_done + 1, view.deal_size)} of {view.deal_size}", 19, "faint")
         )
     right = 702
-    for card in [view.nominated] if view.nominated is not None else []:
-        drawn += narrow_card(card, view.deck_kind, 675, 54, 31, 55)
+    if view.nominated is not None:
+        drawn += narrow_card(view.nominated, view.deck_kind, 675, 54, 31, 55)
         drawn += text(668, 64, "nominated", 18, "faint", anchor="end")
         right = 570
     drawn += text(240, 64, f"{view.contract} by {notes.name(view.declarer)}", 22, bold=True, room=right - 246)

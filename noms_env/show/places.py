@@ -8,8 +8,7 @@ from noms_env.core.cards import CARD_WORDS
 from noms_env.show.cards import card_title, narrow_card, whole_card
 from noms_env.show.elements import box, coin, group, text, text_width, use
 from noms_env.show.lines import points_text, tricks_text
-from noms_env.show.notes import Notes
-from noms_env.show.view import Place, View
+from noms_env.show.view import Notes, Place, View
 
 PLATE = (176, 62)
 OTHERS: dict[int, tuple[tuple[int, int], ...]] = {

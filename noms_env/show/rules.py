@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterator
 
-from noms_env.core.cards import FRENCH
 from noms_env.variants import Rules, make_rules
 
 _REFERENCE = r"(?:rules )?\d[\d.]*b?(?: `\w+`)?"
@@ -50,8 +49,3 @@ def rules_in_brief(rules: Rules) -> Iterator[str]:
         meanings = dict(re.findall(r"`(\w+)`: ([^;]+)", game.details.get(option.name, "")))
         meaning = meanings.get(str(value), option.doc).replace("`", "")
         yield f"{option.name} is {value}, usually {usual[option.name]}: {meaning}"
-
-
-def legend(deck_kind: int = FRENCH) -> str:
-    """Explain the letters of the cards."""
-    return f"Cards: {LEGENDS[deck_kind]}"

@@ -5,7 +5,8 @@ Texts and pictures are made from a `View` alone, so hidden information cannot le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from noms_env.core.actions import CALL_WORDS, CALL_ZERO, INDICATE, SCORED, UNSAID, action_word, brief, is_integer
 from noms_env.core.bids import height
 from noms_env.core.cards import CARD_SUITS, CARD_WORDS, FRENCH, NO_TRUMP, SUIT_LETTERS, cards_in
+from noms_env.core.messages import clean_name
 from noms_env.core.partners import ROLES, known_role
 from noms_env.core.state import EPISODES, get_byte, phase_word
 from noms_env.table import Table
@@ -101,6 +103,27 @@ class View:
     def last_winner(self) -> int | None:
         """The winner of the last complete trick; None if there is none."""
         return self.winners[-1] if self.winners else None
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Annotations of a drawing.
+
+    Attributes:
+        names: names by seat, cleaned by `clean_name`; default `Seat 0`, `Seat 1` and so on.
+        probabilities: a policy's probabilities of the legal actions, by word.
+        values: a search's values of the legal actions, by word, in points.
+        taken: word of the next action, which gets a dashed frame.
+    """
+
+    names: Sequence[str] = ()
+    probabilities: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
+    taken: str | None = None
+
+    def name(self, seat: int) -> str:
+        """Return the name of a seat."""
+        return clean_name(self.names[seat]) if seat < len(self.names) else f"Seat {seat}"
 
 
 def look(table: Table, seat: int | None, full: bool = False) -> View:

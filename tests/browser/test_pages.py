@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from noms_env.record import record_matches, write_records
-from noms_training.play.browser.film import Shown, film_of
-from noms_training.play.browser.page import page_of
+from noms_training.play.browser.film import Shown, film_of, page_of
 from tests.browser.playing import (
     CHOICES,
     CORNER,

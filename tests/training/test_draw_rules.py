@@ -120,8 +120,8 @@ def test_a_table_with_unusual_options_seats_the_generalist() -> None:
     for options, policy in (({}, "small_ships"), ({"hand_size": "8", "min_bid": "4"}, "generalist")):
         request = TableRequest("small_ships", 4, options, seats, {0: "Ann"}, levels["strong"], 0, levels["medium"])
         table = lobby.open(request)
-        assert table.seated == [None, policy, f"search:{policy}@0", "thumb"]
+        assert table.session.names == [None, policy, f"search:{policy}@0", "thumb"]
         assert table.hints.name == f"search:{policy}@0"
-        assert [lobby.level_of("small_ships", str(name)) for name in table.seated[1:]] == ["medium", "strong", "easy"]
-        lobby.check("small_ships", table.seated)
+        assert [lobby.level_of("small_ships", str(name)) for name in table.session.names[1:]] == ["medium", "strong", "easy"]
+        lobby.check("small_ships", table.session.names)
         assert lobby.judge(table.rules).policy.rule_sets == noms_env.load_player(policy).rule_sets  # type: ignore[attr-defined]

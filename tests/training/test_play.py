@@ -23,8 +23,15 @@ from noms_training.commands.play import RecordFile, converse
 from noms_training.commands.watch import narrate_session
 from noms_training.play.narrate import Narrator
 from noms_training.play.session import Deal, Seated, Session, rank_actions, seat_players
-from noms_training.play.terminal.parse_action import UnclearError, parse_action
-from noms_training.play.terminal.screen import advice_lines, own_lines, prompt, screen_lines, tricks_lines
+from noms_training.play.terminal import (
+    UnclearError,
+    advice_lines,
+    own_lines,
+    parse_action,
+    prompt,
+    screen_lines,
+    tricks_lines,
+)
 from tests.begin import begin
 from tests.commands import Run, plain
 from tests.envs.play import KINDS
@@ -286,8 +293,13 @@ def test_a_refusal_names_the_legal_actions(variant: str, words: str, text: str, 
     ("dealer", "words", "text", "sentence"),
     [
         (0, "4 C QS", "as", "You do not hold A♠. Legal: QC AC KD QH"),
-        (2, "4 H AC", "ca", "A♣ may not be led now. Legal: KD QH"),
-        (2, "4 H AC KD", "kc", "You must follow ♦. Legal: QD"),
+        (
+            2,
+            "4 H AC",
+            "ca",
+            "You may not lead Clubs, the suit of the card that you nominated, to the first trick. Legal: KD QH",
+        ),
+        (2, "4 H AC KD", "kc", "You must follow Diamonds. Legal: QD"),
     ],
 )
 def test_a_card_is_refused_with_the_reason(dealer: int, words: str, text: str, sentence: str) -> None:

@@ -14,7 +14,7 @@ from noms_env.variants import GAMES, VARIANTS
 from noms_training.commands.watch import narrate_session
 from noms_training.console import broken
 from noms_training.play.score_sheet import result_lines, score_sheet
-from noms_training.play.terminal.screen import help_lines, own_lines, prompt, rules_lines, screen_lines
+from noms_training.play.terminal import help_lines, own_lines, prompt, rules_lines, screen_lines
 from tests.begin import begin
 from tests.commands import plain
 from tests.envs.play import KINDS

@@ -18,11 +18,8 @@ from noms_env.players import TellsProbabilities, load_player
 from noms_env.record import Record, record_matches, replay, write_records
 from noms_env.record.replaying import pair_with_previous
 from noms_env.show import picture
-from noms_env.show.notes import Notes
-from noms_env.show.view import look
-from noms_training.play.browser.film import Shown, film_of, moments
-from noms_training.play.browser.page import page_of
-from noms_training.play.browser.pictures import drawings
+from noms_env.show.view import Notes, look
+from noms_training.play.browser.film import Shown, drawings, film_of, moments, page_of
 from tests.commands import Run, assert_refused
 from tests.envs.play import KINDS, Kind
 
@@ -50,8 +47,7 @@ def texts_of(film: dict[str, Any], deal: int, view: str) -> list[str]:
 @pytest.mark.parametrize("kind", [*KINDS.values()][::4], ids=str)
 def test_a_film_shows_every_moment_from_every_seat(kind: Kind) -> None:
     (record,) = deals(kind, 1)
-    film = film_of([record], Shown())
-    data = film.data()
+    data = film_of([record], Shown())
     assert set(data["deals"][0]["views"]) == {"all", *map(str, range(kind.seats))}
     for number, table in enumerate(replay(record)):
         for seat in (None, *range(kind.seats)):
@@ -86,7 +82,7 @@ def test_an_opponent_does_not_see_the_partner_before_the_nominated_card() -> Non
     record = next(record for record in records if record["partner"] not in (None, record["declarer"]))
     opponent = next(seat for seat in range(4) if seat not in (record["declarer"], record["partner"]))
     plays = [step["action"] if step["phase"] == "play" else None for step in record["steps"]]
-    shown = texts_of(film_of([record], Shown(seat=opponent)).data(), 0, str(opponent))
+    shown = texts_of(film_of([record], Shown(seat=opponent)), 0, str(opponent))
     assert all(">partner<" not in text for text in shown[: plays.index(record["nominated"]) + 1])
     assert ">partner<" in shown[-1]
 
@@ -104,9 +100,9 @@ def test_a_film_has_the_probabilities_of_its_player() -> None:
         expected = policy.probabilities(observation, mask)
         words = {word: float(expected[moment.table.number(word)]) for word in moment.table.legal_words()}
         assert {word: option["p"] for word, option in moment.options.items()} == pytest.approx(words, abs=1e-4)
-    film = film_of([record], shown).data()
+    film = film_of([record], shown)
     assert all(("options" in moment) == ("taken" in moment) for moment in film["deals"][0]["moments"])
-    film = film_of([record], Shown(seat=0, players=[policy])).data()
+    film = film_of([record], Shown(seat=0, players=[policy]))
     assert all(("options" in moment) == (moment.get("seat") == 0) for moment in film["deals"][0]["moments"])
 
 
@@ -205,7 +201,7 @@ def test_a_single_deal_is_shown_with_the_points_of_those_before_it(run: Run, tmp
         assert run("replay", path, "--deal", deal, option, file)[0] == 0
     film = film_in(page.read_text())
     assert [shown["title"] for shown in film["deals"]] == [f"Match 0, deal {deal}"]
-    assert texts_of(film, 0, "all") == texts_of(film_of(records, Shown()).data(), len(records) - 1, "all")
+    assert texts_of(film, 0, "all") == texts_of(film_of(records, Shown()), len(records) - 1, "all")
     *_, (record, before) = pair_with_previous(records)
     assert before is not None
     assert drawing.read_text() == drawings(record, Shown(), "light", before)[-1]

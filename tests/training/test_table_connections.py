@@ -113,7 +113,7 @@ def test_more_connections_than_descriptors_keep_nobody_out(tmp_path: Path) -> No
 
 
 def test_a_browser_that_reads_no_films_delays_nobody_and_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noms_training.play.browser.looker.SEND_SECONDS", 1)
+    monkeypatch.setattr("noms_training.play.browser.room.SEND_SECONDS", 1)
     hall = Hall(tmp_path, Lobby(), Limits(rate=1e9, pace=0, film_seconds=0, queued_bytes=200_000))
     with served(hall) as address:
         name, keys = open_table_at(address, people=2, variant="sniped_whist")

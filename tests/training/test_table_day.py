@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from noms_env.variants import VARIANTS, game
-from noms_training.play.browser.day import MIN_CARDS, PERSON, day_seed, day_table, strong_points
 from noms_training.play.browser.live import LiveTable, RefusedError, new_table, table_from
+from noms_training.play.browser.lobby import MIN_CARDS, PERSON, day_table, strong_points
 from noms_training.play.session import seat_players
 from tests.training.fakes import rules
 from tests.training.table_browsers import TableServer
@@ -25,8 +25,8 @@ def play_match(live: LiveTable) -> None:
 
 
 def test_the_seed_follows_from_the_date_and_the_game() -> None:
-    assert day_seed("small_ships", DAY) == 2061670883313904653
-    assert len({day_seed(name, day) for name in VARIANTS for day in (DAY, date(2026, 11, 29))}) == 14
+    assert day_table(game("small_ships"), DAY, "Ann").session.seed == 2061670883313904653
+    assert len({day_table(game(name), day, "Ann").session.seed for name in VARIANTS for day in (DAY, date(2026, 11, 29))}) == 14
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -34,7 +34,7 @@ def test_the_deal_of_the_day_is_the_same_for_everybody(variant: str) -> None:
     live, other = (day_table(game(variant), DAY, name) for name in ("Ann", "Bo"))
     assert (live.session.table.row.hands == other.session.table.row.hands).all()
     assert live.session.table.row.deal_size >= MIN_CARDS
-    assert live.seated == [None, *[variant] * (live.rules.seats - 1)]
+    assert live.session.names == [None, *[variant] * (live.rules.seats - 1)]
     play_match(live)
     play_match(other)
     assert [deal | {"lines": ()} for deal in live.sheet] == [deal | {"lines": ()} for deal in other.sheet]

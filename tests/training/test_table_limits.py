@@ -15,8 +15,8 @@ from starlette.websockets import WebSocketDisconnect
 from noms_training.commands.common import CommandError
 from noms_training.commands.table import kept_token
 from noms_training.play.browser.live import RefusedError, table_from
-from noms_training.play.browser.looker import Looker
 from noms_training.play.browser.messages import Allowance, Limits, parse_message
+from noms_training.play.browser.room import Looker
 from noms_training.play.browser.server import HEADERS
 from tests.commands import disk_full
 from tests.training.table_browsers import TableServer, is_closed, request, run_server

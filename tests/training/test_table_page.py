@@ -12,11 +12,11 @@ import pytest
 
 from noms_env.core.cards import CARD_WORDS
 from noms_env.show.theme import LIGHT
+from noms_training.play.browser.film import ASSETS
 from noms_training.play.browser.gallery import states
 from noms_training.play.browser.hall import Hall
 from noms_training.play.browser.live import LiveTable
 from noms_training.play.browser.lobby import Lobby
-from noms_training.play.browser.page import ASSETS
 from noms_training.play.browser.room import Room
 from tests.training.table_browsers import FAST, TableServer, request, some_table
 

@@ -13,7 +13,6 @@ from noms_env.show.view import look
 from noms_env.variants import VARIANTS, game
 from noms_training.play.browser.live import RefusedError, new_table, table_from
 from noms_training.play.browser.messages import Limits
-from noms_training.play.browser.moment import moment_data
 from tests.training.fakes import rules
 from tests.training.table_browsers import Browser, OpenTable, TableServer, finish_deal, pass_out, request, run_server
 from tests.training.test_table_server import cards_shown, hidden_from
@@ -249,17 +248,18 @@ def test_undo_requests_have_a_rate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_moment_shows_what_a_spectator_saw_and_at_the_end_all_hands(variant: str) -> None:
     for seats in range(game(variant).seats[0], game(variant).seats[1] + 1):
-        session = new_table(rules(variant, seats), ["random"] * seats, {}, "thumb", seed=seats).session
+        table = new_table(rules(variant, seats), ["random"] * seats, {}, "thumb", seed=seats)
+        session = table.session
         rng, views, hands = random.Random(seats), [], []
         while not session.table.is_scored:
             views.append(view_data(look(session.table, None)))
             hands.append([len(place.hand or ()) for place in look(session.table, None, full=True).places])
             for decision in {0, rng.randrange(len(views)), len(views) - 1}:
-                moment = moment_data(session, 1, decision, is_open=session.is_over)
+                moment = table.moment_data(1, decision)
                 assert (moment["view"], moment["all"]) == (views[decision], False)
                 assert not cards_shown(json.dumps(moment)) & hidden_from(session.table, None)
             session.take(rng.choice(session.table.legal_actions()))
-        moment = moment_data(session, 1, 0, is_open=session.is_over)
+        moment = table.moment_data(1, 0)
         if session.table.row.passed_out and not session.is_over:
             assert (moment["all"], moment["view"]) == (False, views[0])
         else:
@@ -267,7 +267,7 @@ def test_a_moment_shows_what_a_spectator_saw_and_at_the_end_all_hands(variant: s
             assert (moment["all"], moment["view"]["legal"], moment["view"]["choices"]) == (True, [], [])
         for deal, decision in ((0, 0), (2, 0), (1, len(views) + 1)):
             with pytest.raises(RefusedError, match="no such moment"):
-                moment_data(session, deal, decision, is_open=True)
+                table.moment_data(deal, decision)
 
 
 def test_a_link_to_a_moment_takes_no_seat_and_reveals_no_secret(server: TableServer) -> None:

@@ -20,8 +20,17 @@ from ..console import print_lines, table_lines, terminal
 from ..options import by_default, rules_of
 from ..play.score_sheet import score_sheet
 from ..play.session import Session, random_seed, seat_players
-from ..play.terminal.parse_action import UnclearError, parse_action
-from ..play.terminal.screen import advice_lines, help_lines, legend_lines, prompt, rules_lines, screen_lines, tricks_lines
+from ..play.terminal import (
+    UnclearError,
+    advice_lines,
+    help_lines,
+    legend_lines,
+    parse_action,
+    prompt,
+    rules_lines,
+    screen_lines,
+    tricks_lines,
+)
 from ..text import count
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, STOPPED, CommandError, file_errors, wrong_arguments
@@ -92,7 +101,6 @@ def play(
 
 def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record]], None]) -> None:
     """Play until the session ends or the person quits; the end of input quits, and `save` gets the records after each deal."""
-    names = [None if player is None else player.name for player in session.players]
     with suppress(EOFError):
         goes_on = True
         while goes_on:
@@ -100,7 +108,7 @@ def converse(session: Session, ask: Ask, tell: Tell, save: Callable[[list[Record
             if session.table.is_scored:
                 save(session.records())
             view = look(session.table, session.person)
-            tell(screen_lines(view, names, terminal().width))
+            tell(screen_lines(view, session.names, terminal().width))
             if view.over:
                 tell(["", *score_lines(session)])
             goes_on = answer(session, view, ask, tell)
@@ -148,8 +156,7 @@ def score_lines(session: Session) -> Iterable[str]:
     records = session.records()
     if not records:
         return ["No deal is finished yet."]
-    names = [None if player is None else player.name for player in session.players]
-    return table_lines(score_sheet(records, session.table.rules.variant, names))
+    return table_lines(score_sheet(records, session.table.rules.variant, session.names))
 
 
 def ask_at_terminal(prompt: str) -> str:

@@ -21,9 +21,7 @@ from noms_env.variants import game, make_rules
 from ..console import print_lines
 from ..evaluation.mistakes import Loss
 from ..options import by_default
-from ..play.browser.film import Shown, film_of, tell_losses
-from ..play.browser.page import page_of
-from ..play.browser.pictures import drawings, picture
+from ..play.browser.film import Shown, drawings, film_of, page_of, picture, tell_losses
 from ..play.deal_text import deal_lines
 from ..play.session import seat_players
 from ..text import count
@@ -139,9 +137,9 @@ def page(
     """Return the page of the chosen records, with their losses if any; CommandError if a record cannot be replayed."""
     with wrong_arguments(RecordError):
         film = film_of(records, shown, chosen)
-        for deal, of_deal in zip(film.deals, losses, strict=True) if losses is not None else ():
+        for deal, of_deal in zip(film["deals"], losses, strict=True) if losses is not None else ():
             tell_losses(deal, of_deal)
-        return page_of(film, f"{title}: {count(len(film.deals), 'deal')}").encode()
+        return page_of(film, f"{title}: {count(len(film['deals']), 'deal')}").encode()
 
 
 def picture_of(args: Arguments, records: list[Record], shown: Shown, chosen: Sequence[bool]) -> bytes:

@@ -15,7 +15,7 @@ from ..console import print_lines, say, terminal
 from ..options import by_default, rules_of
 from ..play.narrate import Narrator
 from ..play.session import Session, action_probabilities, random_seed, seat_players
-from ..play.terminal.screen import legend_lines
+from ..play.terminal import legend_lines
 from .arguments import Game, Option, RandomSeed, Seats
 from .common import OK, CommandError, wrong_arguments
 

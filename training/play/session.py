@@ -38,12 +38,7 @@ def random_seed() -> int:
 
 
 def rank_actions(probabilities: np.ndarray, mask: np.ndarray) -> RankedActions:
-    """Return the legal actions with their probabilities, most probable first; ties by action number.
-
-    Args:
-        probabilities: probabilities of all actions, shape (NUM_ACTIONS,).
-        mask: legal-action mask, shape (NUM_ACTIONS,).
-    """
+    """Rank the legal actions by probability, ties by action number; both arrays have the shape (NUM_ACTIONS,)."""
     legal = np.flatnonzero(mask)
     order = legal[np.argsort(-probabilities[legal], kind="stable")]
     return [(int(action), float(probabilities[action])) for action in order]
@@ -144,6 +139,14 @@ class Deal:
         """Return the record (`noms-record/1`). It is incomplete while the deal is in progress."""
         return {**self._head, "steps": list(self._steps), **result_of(table)}
 
+    def table_at(self, table: Table, decisions: int) -> Table:
+        """Return a copy of the table of this deal as it was after some decisions."""
+        table = table.copy()
+        table.set_state(self.start)
+        for action in self.actions[:decisions]:
+            table.step(action)
+        return table
+
     def go_back(self, table: Table, seat: int) -> bool:
         """Restore the table to before a seat's last action; return False if no action can be undone."""
         last = self.last_decision(seat)
@@ -191,8 +194,8 @@ class Session:
 
         Args:
             rules: rules of the table.
-            players: one player per seat, None for a person.
-            seed: seed of the cards and of the players' random choices, 0 to 2**63 - 1.
+            players: see the attribute.
+            seed: see the attribute; 0 to 2**63 - 1.
             deals: number of deals, over several matches if need be; None for one episode.
             episode: `match`, or `deal` for one scored deal; see `Table`.
             deal_size: cards per hand, for the episode `deal` of an exact-bid game; see `Table`.
@@ -221,6 +224,11 @@ class Session:
     def person(self) -> int | None:
         """The first seat of a person; None if there is no person."""
         return next((seat for seat, player in enumerate(self.players) if player is None), None)
+
+    @property
+    def names(self) -> list[str | None]:
+        """Names of the players by seat, as on the command line; None for a person."""
+        return [None if player is None else player.name for player in self.players]
 
     @property
     def is_persons_turn(self) -> bool:

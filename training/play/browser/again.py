@@ -15,7 +15,6 @@ from noms_env.show.data import view_data
 from noms_env.show.view import look
 
 from ..session import Session
-from .analysis import moment_of
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ def trial_of(session: Session, state: Mapping[str, Any]) -> Trial:
         ValueError: the state is invalid, or the deal is unfinished.
     """
     name, decisions, actions = state["table"], state["decisions"], tuple(state["actions"])
-    deal, table = session.deals[-1], session.table.copy()
+    deal = session.deals[-1]
     if not isinstance(name, str) or type(decisions) is not int or not 0 <= decisions <= len(deal.actions):
         raise ValueError("a trial must have a table and a number of decisions")
-    table.set_state(deal.start)
-    for action in (*deal.actions[:decisions], *actions):
+    table = deal.table_at(session.table, decisions)
+    for action in actions:
         table.step(action)
     if not table.is_scored:
         raise ValueError("the deal of a trial must be over")
@@ -75,35 +74,3 @@ def is_known(record: Record) -> bool:
     """Return whether every dealt card was played, which makes the hands public."""
     played = sum(step["phase"] == "play" and step["action"] != "indicate" for step in record["steps"])
     return bool(played == record["seats"] * record["hand_size"])
-
-
-def trial_state(session: Session, state: Mapping[str, Any], seat: int, moment: str, *, is_open: bool) -> dict[str, Any]:
-    """Return the changes in the state of a table (`LiveTable.to_json`) that make it a trial.
-
-    Args:
-        session: session of the match.
-        state: state of its table.
-        seat: seat of the person who decided.
-        moment: moment before the decision; see `analysis.moment_of`.
-        is_open: whether all hands may be shown.
-
-    Raises:
-        ValueError: no such decision of that seat, its deal is not over, or its hands are still secret.
-    """
-    place = moment_of(moment)
-    if place is None:
-        raise ValueError("a moment was expected, such as 3.17: deal 3 after 17 decisions")
-    deal, decisions = place
-    records = session.records()
-    if deal not in range(len(records)):
-        raise ValueError("wait until the deal is over")
-    steps = records[deal]["steps"]
-    if decisions >= len(steps) or steps[decisions]["seat"] != seat:
-        raise ValueError("you can try only your own decisions again")
-    if not is_open and not is_known(records[deal]):
-        raise ValueError("some cards of this deal are still secret; try again when the match is over")
-    actions = state["deals"][deal]
-    return {
-        "deals": [*state["deals"][:deal], actions[:decisions]],
-        "trial": {"decisions": decisions, "actions": actions[decisions:]},
-    }

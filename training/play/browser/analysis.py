@@ -15,9 +15,8 @@ from noms_env.record import Record
 from noms_env.show.cards import RANK_NAMES, card_title
 from noms_env.show.data import view_data
 from noms_env.show.lines import points_text
-from noms_env.show.notes import Notes
 from noms_env.show.rules import SUIT_NAMES
-from noms_env.show.view import look, say_call
+from noms_env.show.view import Notes, look, say_call
 from noms_env.table import Table
 
 from ...evaluation.mistakes import NOT_JUDGED, Loss, biggest

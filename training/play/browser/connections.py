@@ -7,7 +7,7 @@ import logging
 import socket
 import sys
 import time
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import h11
 import uvicorn
@@ -81,27 +81,16 @@ class SocketConnection(WebSocketsSansIOProtocol):
         self.began = time.monotonic()
 
 
-class Wait(NamedTuple):
-    """State of a waiting connection.
+def find_wait(connection: Any) -> tuple[float, object, int] | None:
+    """Return what a connection waits for, None if it has no timeout: seconds, the identity of the wait, and bytes left to send.
 
-    Attributes:
-        seconds: timeout.
-        what: identity of the wait; the timeout restarts when it changes.
-        left: bytes left to send; the timeout restarts when they decrease.
+    The timeout restarts when the identity changes or the bytes decrease.
     """
-
-    seconds: float
-    what: object
-    left: int
-
-
-def find_wait(connection: Any) -> Wait | None:
-    """Return the wait of a connection; None if it has no timeout."""
     left = connection.transport.get_write_buffer_size()
     if left:
-        return Wait(STALL_SECONDS, "to be read", left)
+        return STALL_SECONDS, "to be read", left
     if isinstance(connection, Connection) and connection.conn.their_state in (h11.IDLE, h11.SEND_BODY):
-        return Wait(HEADER_SECONDS if connection.is_silent else BODY_SECONDS, (connection.is_silent, connection.cycle), 0)
+        return HEADER_SECONDS if connection.is_silent else BODY_SECONDS, (connection.is_silent, connection.cycle), 0
     return None
 
 
@@ -111,7 +100,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         """Make a server with a configuration that uses `Connection`."""
         super().__init__(config)
-        self._waiting: dict[Any, tuple[Wait, float]] = {}
+        self._waiting: dict[Any, tuple[tuple[float, object, int], float]] = {}
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving."""
@@ -132,10 +121,11 @@ class Server(uvicorn.Server):
             wait = find_wait(connection)
             if wait is None:
                 continue
-            last, since = before.get(connection, (wait, now))
-            since = since if wait.what == last.what and wait.left >= last.left else now
+            (_, last_what, last_left), since = before.get(connection, (wait, now))
+            seconds, what, left = wait
+            since = since if what == last_what and left >= last_left else now
             self._waiting[connection] = wait, since
-            if now - since >= wait.seconds:
+            if now - since >= seconds:
                 connection.transport.abort()
 
 

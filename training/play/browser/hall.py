@@ -15,9 +15,8 @@ from typing import Any
 from noms_env._files import read_file
 from noms_env.variants import game
 
-from .day import day_table
 from .live import LiveTable, RefusedError, is_table, same_secret
-from .lobby import Lobby, NotOfferedError
+from .lobby import Lobby, NotOfferedError, day_table
 from .messages import Limits, parse_body, parse_request
 from .room import Room
 

@@ -23,7 +23,8 @@ from noms_env.show.view import look
 from noms_env.variants import Rules, game, make_rules
 
 from ..session import Advice, Seated, Session, seat_player
-from .again import Trial, trial_of, trial_state
+from .again import Trial, is_known, trial_of
+from .analysis import moment_of
 from .film import describe_action, evaluation_of, results
 
 FORMAT = "noms-table/1"
@@ -156,11 +157,6 @@ class LiveTable:
                 name = called[seat]
                 names.append(f"{name} {seat + 1}" if people.count(name) > 1 else name)
         return names
-
-    @property
-    def seated(self) -> list[str | None]:
-        """Names of the players by seat, as on the command line; None for a person."""
-        return [None if player is None else player.name for player in self.session.players]
 
     @property
     def waits(self) -> bool:
@@ -310,6 +306,28 @@ class LiveTable:
         """Return the view of a seat or a spectator, for JSON."""
         return view_data(look(self.session.table, seat))
 
+    def moment_data(self, number: int, decision: int) -> dict[str, Any]:
+        """Return a moment of a deal for JSON, as a spectator saw it, or with all hands once they are public.
+
+        The hands of a passed-out deal stay secret, since the next deal may use the same cards.
+
+        Args:
+            number: number of the deal, from 1.
+            decision: number of decisions before that moment.
+
+        Raises:
+            RefusedError: no such moment.
+        """
+        deals = self.session.deals
+        if not 1 <= number <= len(deals) or decision > len(deals[number - 1].actions):
+            raise RefusedError("there is no such moment: the deal has not got that far, or decisions were taken back")
+        deal = deals[number - 1]
+        table = deal.table_at(self.session.table, decision)
+        shows_all = self.is_open or (deal.finished is not None and is_known(deal.finished))
+        view = view_data(look(table, None, full=shows_all)) | {"legal": [], "choices": [], "barred": []}
+        counts = {"deals": len(deals), "decisions": len(deal.actions)}
+        return {"deal": number, "decision": decision, **counts, "all": shows_all, "view": view}
+
     def options_of(self, advice: Advice) -> list[dict[str, Any]]:
         """Return advice as a list of actions, best first: `word`, `said`, and the values of `evaluation_of`."""
         table = self.session.table
@@ -344,7 +362,7 @@ class LiveTable:
             "seats": self.rules.seats,
             "options": dict(self.rules.options),
             "seed": session.seed,
-            "players": self.seated,
+            "players": session.names,
             "people": {str(seat): [*vars(person).values()] for seat, person in self.people.items()},
             "hints": self.hints.name,
             "speed": self.speed,
@@ -370,14 +388,29 @@ class LiveTable:
         The substitute replaces other people. `name` is the name of this table.
 
         Raises:
-            ValueError: see `trial_state`.
+            ValueError: no such decision of that seat, its deal is not over, or its hands are still secret.
         """
-        state, person = json.loads(self.to_json()), self.people[seat]
-        trial, state = self.trial, state | trial_state(self.session, state, seat, moment, is_open=self.is_open)
-        if trial is not None and moment == trial.view(len(self.session.deals))["moment"]:  # repeated: keep the first actions
-            state["trial"]["actions"] = trial.actions
+        place = moment_of(moment)
+        if place is None:
+            raise ValueError("a moment was expected, such as 3.17: deal 3 after 17 decisions")
+        (deal, decisions), records = place, self.session.records()
+        if deal not in range(len(records)):
+            raise ValueError("wait until the deal is over")
+        steps = records[deal]["steps"]
+        if decisions >= len(steps) or steps[decisions]["seat"] != seat:
+            raise ValueError("you can try only your own decisions again")
+        if not self.is_open and not is_known(records[deal]):
+            raise ValueError("some cards of this deal are still secret; try again when the match is over")
+        state, person, trial = json.loads(self.to_json()), self.people[seat], self.trial
+        actions = state["deals"][deal]
+        is_repeated = trial is not None and moment == trial.view(len(self.session.deals))["moment"]
         state |= {"practice": True, "ended": False, "host": seat, "undo": None}
-        state["trial"]["table"] = name if trial is None else trial.table
+        state["deals"] = [*state["deals"][:deal], actions[:decisions]]
+        state["trial"] = {
+            "table": name if trial is None else trial.table,
+            "decisions": decisions,
+            "actions": trial.actions if trial is not None and is_repeated else actions[decisions:],  # keep the first actions
+        }
         state["people"] = {str(seat): [person.name, person.key, True, ""]}
         players = [player or self.substitute for player in state["players"]]
         state["players"] = [*players[:seat], None, *players[seat + 1 :]]

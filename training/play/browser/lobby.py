@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import date
 from functools import cache
 from threading import Thread
 from typing import Any, TypeVar
@@ -16,14 +17,14 @@ from noms_env.core.actions import brief
 from noms_env.envs.first_use import parts
 from noms_env.policy.player import policies_for_any_options, policy_name_for, policy_of_game
 from noms_env.search.policy_search import SearchPlayer
-from noms_env.show.rules import rules_in_brief
 from noms_env.variants import GAMES, VARIANTS, Rules, Variant, game, make_rules
 from noms_env.variants.rulebook import Option, RulesError
 
+from ...evaluation.duplicate import deal_seed
 from ...evaluation.mistakes import search_of
 from ...options import parse_value
-from ..session import seat_player
-from .live import LiveTable, RefusedError, new_table, table_from
+from ..session import Session, seat_player
+from .live import LiveTable, Person, RefusedError, new_table, players_of, table_from
 from .messages import TableRequest
 
 MAX_WAITING = 16
@@ -270,6 +271,43 @@ class Lobby:
         return new_table(rules, players, request.people, hints, host=request.host, substitute=substitute)
 
 
-def rules_page(rules: Rules) -> list[str]:
-    """Return the rules of a table in paragraphs."""
-    return [f"{rules.variant.title}, {rules.seats} seats", *rules_in_brief(rules)]
+# ------------------------------------------------------------------------------------------------ the deal of the day
+#
+# Each date has one deal per game, the same on every server: its seed is that of the deal set `day DATE GAME`. The opponents are
+# of the medium level; the seed also determines their random choices. Afterwards the strong player plays the same deal in the
+# person's seat, for comparison.
+
+PERSON = 0
+"""Seat of the person."""
+MIN_CARDS = 5
+"""Smallest hand size, for games whose hand sizes vary."""
+
+
+def day_table(variant: Variant, day: date, name: str, practice: bool = False) -> LiveTable:
+    """Make a table with the deal of the day, for a person and players of the medium level.
+
+    If all pass, further deals follow until one is scored. A deal for practice does not count, because it is not the first try.
+    """
+    rules, seed = make_rules(variant), deal_seed(f"day {day.isoformat()} {variant.name}")
+    sizes = sorted({size for size in rules.schedule if size >= MIN_CARDS})
+    session = _day_session(rules, None, seed, sizes[seed % len(sizes)] if sizes else None)
+    table = LiveTable(session, {PERSON: Person(name)}, seat_player(levels_of(variant.name)["strong"], rules))
+    table.day, table.practice = day.isoformat(), practice
+    return table
+
+
+def _day_session(rules: Rules, name: str | None, seed: int, deal_size: int | None) -> Session:
+    """Deal a hand to a player (None: the person) and opponents of the medium level."""
+    names = [name if seat == PERSON else levels_of(rules.variant.name)["medium"] for seat in range(rules.seats)]
+    return Session(rules, players_of(names, rules), seed=seed, episode="deal", deal_size=deal_size)
+
+
+def strong_points(played: Session) -> float:
+    """Return the strong player's points in a deal of the day, in the person's seat against the same opponents."""
+    rules, size = played.table.rules, int(played.table.row.wanted_deal_size)
+    session = _day_session(rules, levels_of(rules.variant.name)["strong"], played.seed, None if size < 0 else size)
+    session.let_others_act()
+    while not session.is_over:
+        session.next_deal()
+        session.let_others_act()
+    return float(session.table.row.points[PERSON])

@@ -7,30 +7,81 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable, Container
+from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from noms_env.record import Record
 from noms_env.record.replaying import pair_with_previous
+from noms_env.show.rules import rules_in_brief
 
 from ...evaluation.mistakes import Loss, find_losses
 from ..session import Seated, seat_player
 from .again import is_known
 from .analysis import changes, deal_data
-from .day import PERSON, strong_points
 from .film import Shown
 from .live import LiveTable, RefusedError
-from .lobby import Lobby, adapt_player, rules_page
-from .looker import Looker, encode_json
+from .lobby import PERSON, Lobby, adapt_player, strong_points
 from .messages import Limits
-from .moment import moment_data
 
+SEND_SECONDS = 10
+"""Timeout for sending a message; a slower browser is disconnected."""
+encode_json = json.JSONEncoder(separators=(",", ":")).encode
 IN_THE_LOBBY = ("name", "begin", "replace", "speed", "sit")
 """Requests that people may make before the first deal."""
 FOR_SPECTATORS = ("next", "speed", "replace")
 """Requests that spectators may make at a table without people."""
+
+
+@dataclass(eq=False)
+class Looker:
+    """A browser at a table. Messages are queued without waiting; `write` sends them.
+
+    Attributes:
+        send: function that sends a text.
+        most_queued: limit of the queue; a browser that exceeds it is disconnected.
+        seat: seat whose view is sent; None for a spectator.
+        knows: state of the table that was already sent.
+        is_gone: whether the queue is closed.
+    """
+
+    send: Callable[[str], Awaitable[None]]
+    most_queued: int
+    seat: int | None = None
+    knows: dict[str, Any] = field(default_factory=dict)
+    is_gone: bool = False
+    _queue: asyncio.Queue[str | None] = field(default_factory=asyncio.Queue)
+    _queued: int = 0
+
+    def post(self, message: dict[str, Any]) -> None:
+        """Queue a message."""
+        self.post_text(encode_json(message))
+
+    def post_text(self, text: str) -> None:
+        """Queue an encode_json message."""
+        if self._queued > self.most_queued:
+            self.end()
+        if not self.is_gone:
+            self._queued += len(text)
+            self._queue.put_nowait(text)
+
+    def end(self) -> None:
+        """Close the queue: send what it holds, and nothing more."""
+        if not self.is_gone:
+            self.is_gone = True
+            self._queue.put_nowait(None)
+
+    async def write(self) -> None:
+        """Send the queue until `end`, or until sending fails."""
+        try:
+            while (text := await self._queue.get()) is not None:
+                async with asyncio.timeout(SEND_SECONDS):
+                    await self.send(text)
+                self._queued -= len(text)
+        except Exception:  # any error means a broken connection
+            self.is_gone = True
 
 
 class Room:
@@ -72,7 +123,9 @@ class Room:
                 other.end()
             self.lookers.append(looker)
             self.table.touched = time.time()
-            looker.post({"is": "rules", "lines": rules_page(self.table.rules)})
+            rules = self.table.rules
+            lines = [f"{rules.variant.title}, {rules.seats} seats", *rules_in_brief(rules)]
+            looker.post({"is": "rules", "lines": lines})
             self._send_changes()
             if older:
                 looker.post({"is": "refused", "text": "this seat was open in another window; it is closed there now"})
@@ -95,9 +148,7 @@ class Room:
                 looker.post({"is": "records", "text": self._records(looker.seat)})
                 return
             if message["do"] == "moment":
-                place = message["deal"], message["decision"]
-                moment = moment_data(self.table.session, *place, is_open=self.table.is_open)
-                looker.post({"is": "moment", **moment})
+                looker.post({"is": "moment", **self.table.moment_data(message["deal"], message["decision"])})
                 return
             if message["do"] == "compare":  # allowed for spectators: everybody gets the result
                 self._start_comparison()
@@ -249,7 +300,7 @@ class Room:
         shared = {
             "variant": variant,
             "names": table.names,
-            "levels": [None if name is None else self.lobby.level_of(variant, name) for name in table.seated],
+            "levels": [None if name is None else self.lobby.level_of(variant, name) for name in session.names],
             "people": people,
             "turn": None if session.table.is_scored else int(session.table.row.seat),
             "scored": session.table.is_scored,

@@ -2,13 +2,12 @@
 
 import { ask, request, link, trickName, tryAgain } from "./connection.js";
 import { Action, Options } from "./choices.js";
-import { GRADES } from "./grades.js";
 import { TopBar } from "./head.js";
 import { ArrowKey, Icon } from "./icons.js";
 import { CopyLink, momentLink } from "./links.js";
 import { html, store, update } from "./store.js";
 import { Board } from "./table.js";
-import { capital, inside, nameOf, points, pointsWords, signed } from "./words.js";
+import { capital, GRADES, inside, nameOf, points, pointsWords, signed } from "./words.js";
 
 const MISTAKES = ["slip", "mistake", "blunder"];
 

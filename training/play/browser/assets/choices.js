@@ -2,11 +2,10 @@
 
 import { act, ask, backToAnalysis, saveRecords, send, tryAgain } from "./connection.js";
 import { DECKS } from "./decks.js";
-import { GRADES } from "./grades.js";
 import { box } from "./layout.js";
 import { html, update } from "./store.js";
 import { CardWord, Suit } from "./head.js";
-import { comparedText, count, headline, nameOf, outcomeText, points, pointsWords, signed, winnersText } from "./words.js";
+import { comparedText, count, GRADES, headline, nameOf, outcomeText, points, pointsWords, signed, winnersText } from "./words.js";
 
 const TITLES = { call: "How many tricks?", trump: "Name the trump suit", nominate: "Nominate a card" };
 

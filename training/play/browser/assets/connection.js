@@ -189,4 +189,3 @@ function showTable(fresh) {
   }
   document.title = table.waits ? `Waiting for players · ${view.title}` : view.turn !== null && view.turn === table.yours ? "Your turn · Noms" : `${view.title} · Noms`;
 }
-

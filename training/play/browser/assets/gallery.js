@@ -1,9 +1,8 @@
 /* The gallery of every component in every state; #NAME shows one state as a page. */
 
 import { AnalysisPage, Sign } from "./analysis.js";
-import { request } from "./connection.js";
+import { request, trickName } from "./connection.js";
 import { DECKS } from "./decks.js";
-import { GRADES } from "./grades.js";
 import { TopBar } from "./head.js";
 import { Level } from "./icons.js";
 import { layout } from "./layout.js";
@@ -12,7 +11,7 @@ import { stillTable } from "./moment.js";
 import { html, start, store, update } from "./store.js";
 import { Laid } from "./table.js";
 import { TablePage } from "./table_page.js";
-import { trickName } from "./connection.js";
+import { GRADES } from "./words.js";
 
 const SIZE = { width: 720, height: 560 };
 const tableOf = (table) => ({ name: "gallery", key: "", invitations: {}, hint: null, why: "", swept: table.view.phase === null ? trickName(table.view) : "", lost: false, elsewhere: "", rules: ["The rules."], asks: "", ...table });

@@ -35,9 +35,7 @@ export function cells(view, compact) {
     return { columns: [columns], rows: suits.size, width: compact ? 27 : 42, height: compact ? 34 : 44 };
   }
   const [width, height] = view.phase === "trump" ? [compact ? 92 : 112, compact ? 46 : 60] : [compact ? 56 : 68, compact ? 46 : 56];
-  const columns = [];
-  for (let wide = number; wide >= 1; wide -= 1) columns.push(wide);
-  return { columns, number, width, height };
+  return { columns: Array.from({ length: number }, (_, place) => number - place), number, width, height };
 }
 
 /** The grid of choices in a room: columns, rows and cell size; null if it does not fit. */

@@ -2,9 +2,8 @@
 
 /* Player of a film of recorded deals, from the view of a seat or with all hands. */
 class Replay {
-  constructor(board, linked = true) {
+  constructor(board) {
     this.board = board;
-    this.linked = linked;
     this.film = { deals: [], texts: [], symbols: "" };
     this.deal = 0;
     this.moment = 0;
@@ -21,7 +20,7 @@ class Replay {
     byId("svg").addEventListener("click", () => saveSvg(this.board, this.title()));
     byId("png").addEventListener("click", () => savePng(this.board, this.title()));
     document.addEventListener("keydown", (event) => this.key(event));
-    if (linked) addEventListener("hashchange", () => this.follow());
+    addEventListener("hashchange", () => this.follow());
   }
 
   load(film) {
@@ -29,8 +28,7 @@ class Replay {
     this.board.symbols(film.symbols);
     byId("deal").replaceChildren(...film.deals.map((deal, number) => new Option(deal.title, String(number))));
     byId("replay").hidden = false;
-    if (this.linked) this.follow();
-    else this.go(0, 0);
+    this.follow();
   }
 
   /* Follow a link to a moment: #deal,moment,view */
@@ -71,7 +69,7 @@ class Replay {
     const frame = film.frames[this.moment];
     this.board.show(film.parts.map((name, place) => [name, this.film.texts[frame[place]]]));
     this.describe(deal, views);
-    if (this.linked) history.replaceState(null, "", `#${this.deal},${this.moment},${this.view}`);
+    history.replaceState(null, "", `#${this.deal},${this.moment},${this.view}`);
   }
 
   describe(deal, views) {
@@ -114,10 +112,6 @@ class Replay {
     byId("losses").replaceChildren(...(lines.length ? lines : [element("li", deal.not_judged || "No mistake was found")]));
   }
 
-  stop() {
-    if (this.timer !== null) this.toggle();
-  }
-
   toggle() {
     const playing = this.timer !== null;
     clearInterval(this.timer);
@@ -145,3 +139,9 @@ class Replay {
     event.preventDefault();
   }
 }
+
+startTheme(byId("theme"));
+const replay = new Replay(new Board(byId("board")));
+inflated(byId("film").textContent.trim())
+  .then((text) => replay.load(JSON.parse(text)))
+  .catch((error) => { byId("status").textContent = `This browser cannot open the deals (${error}).`; });

@@ -5,11 +5,7 @@ import htm from "./vendor/htm.js";
 
 export const html = htm.bind(h);
 
-/**
- * State of the page.
- * @type {{page: string, notice: string, busy: string, ready: boolean, theme: string, sound: boolean, games: object[]|null,
- *   setup: object|null, errors: object, table: object|null, size: {width: number, height: number, top: number}|null, open: string[]}}
- */
+/** State of the page. */
 export const store = {
   page: "", // "start", "table", "results", "lesson" or "analysis"
   notice: "", // error message

@@ -8,8 +8,7 @@ import { Icon, Level } from "./icons.js";
 import { Facts } from "./head.js";
 import { box, layout } from "./layout.js";
 import { Choices, hintText, Mark, markText, Result, RowChoices } from "./choices.js";
-import { UndoAnswers, undoText } from "./undo.js";
-import { nameOf, points, status } from "./words.js";
+import { count, joinWords, nameOf, points, status } from "./words.js";
 
 const PILLS = ["winner", "sniped", "declarer", "partner", "exposed"];
 
@@ -45,6 +44,23 @@ function Plate({ table, place, where, compact }) {
     <div class=${`plate-name ${name.length > 14 ? "long" : ""}`}><b class=${nameSize(name, compact)}>${name}</b><${Dealer} place=${place} />${table.levels[place.seat] && html`<${Level} level=${table.levels[place.seat]} />`}${away && html`<span class="faint">${person.invited ? "invited" : "away"}</span>`}</div>
     <div class="plate-facts"><span class="tally">${tally(view, place)}</span><${Role} place=${place} />${!compact && html`<span class="total">${points(place.total)}</span>`}</div>
   </div>`;
+}
+
+/** The request as a sentence. */
+function undoText(table) {
+  const { seat, later, missing } = table.undo;
+  const asks = `${nameOf(table, seat)} ${seat === table.yours ? "ask" : "asks"} to take back a decision${later ? ` and ${count(later, "later one")}` : ""}`;
+  return missing.includes(table.yours) ? asks : `${asks}; ${joinWords(missing.map((other) => table.people.find((person) => person.seat === other).name))} ${missing.length > 1 ? "have" : "has"} to agree`;
+}
+
+/** The buttons to answer the request. */
+function UndoAnswers({ table }) {
+  const { seat, missing } = table.undo;
+  const answer = (agrees) => () => send({ do: "answer", seat, moment: table.moment, agrees });
+  return html`
+    ${missing.includes(table.yours) && html`<button type="button" id="agree" class="tool primary" title="Agree" onClick=${answer(true)}><${Icon} name="check" /><span>Agree</span></button>
+      <button type="button" id="refuse" class="tool" title="Do not agree" onClick=${answer(false)}><${Icon} name="close" /><span>No</span></button>`}
+    ${seat === table.yours && html`<button type="button" id="withdraw" class="tool" title="Withdraw" onClick=${answer(false)}><${Icon} name="close" /><span>Withdraw</span></button>`}`;
 }
 
 /** The bar of the seat at the bottom: name, status, and buttons. */
@@ -211,4 +227,3 @@ export function handleKey(event) {
   else return;
   event.preventDefault();
 }
-

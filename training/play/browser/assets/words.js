@@ -96,3 +96,12 @@ export function auction(view) {
   const rounds = Math.max(0, ...view.places.map((place) => place.calls.length));
   return { order, rows: Array.from({ length: rounds }, (_, round) => order.map((seat) => view.places[seat].calls[round] ?? null)) };
 }
+
+/** Grades of decisions, as signs and in words. */
+export const GRADES = {
+  best: { sign: "✓", said: "nothing better was found" },
+  even: { sign: "≈", said: "may be as good" },
+  slip: { sign: "?!", said: "a small loss" },
+  mistake: { sign: "?", said: "a mistake" },
+  blunder: { sign: "??", said: "a big mistake" },
+};

@@ -1,4 +1,4 @@
-"""The screen of `noms play`: table, tricks, advice, help and rules, as lines with ANSI colours.
+"""The terminal of `noms play`: the screen as lines with ANSI colours, and the parser of what the person types.
 
 The table is drawn from a `View`, which holds only public facts and the seat's own cards.
 """
@@ -6,12 +6,16 @@ The table is drawn from a `View`, which holds only public facts and the seat's o
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
-from noms_env.core.cards import FRENCH
+from noms_env.core.actions import NUM_ACTIONS, action_number, action_word
+from noms_env.core.cards import CARD_NUMBERS, FRENCH, SUIT_LETTERS
 from noms_env.record import Record
-from noms_env.show import hand_text
+from noms_env.show import card_text, hand_text
+from noms_env.show.data import why_illegal
 from noms_env.show.lines import (
     BOLD,
     BRIGHT,
@@ -26,17 +30,17 @@ from noms_env.show.lines import (
     status,
     trick_lines,
 )
-from noms_env.show.rules import legend, rules_in_brief
+from noms_env.show.rules import LEGENDS, SUIT_NAMES, rules_in_brief
 from noms_env.show.view import View, say_call
 from noms_env.table import Table
 from noms_env.variants import Rules
 from noms_env.variants.families import PLAIN
 
-from ...text import LONGEST, cut_middle, short_names
-from .. import deal_text
-from ..narrate import LEAST, action_text, value_text
-from ..score_sheet import result_lines
-from ..session import Advice, RankedActions
+from ..text import LONGEST, cut_middle, short_names
+from . import deal_text
+from .narrate import LEAST, action_text, value_text
+from .score_sheet import result_lines
+from .session import Advice, RankedActions
 
 PROMPTS = {
     "call": "Your call",
@@ -190,12 +194,12 @@ def help_lines(rules: Rules) -> Iterator[str]:
     yield add_label("suit", "H or hearts; nt for no trump" if is_french else "M or moons", True)
     for word, does in TYPED.items():
         yield add_label(word, does, True)
-    yield legend(rules.variant.deck_kind)
+    yield f"Cards: {LEGENDS[rules.variant.deck_kind]}"
 
 
 def legend_lines(rules: Rules) -> list[str]:
     """Explain the letters of the cards, unless the deck is French."""
-    return [] if rules.variant.deck_kind == FRENCH else [legend(rules.variant.deck_kind)]
+    return [] if rules.variant.deck_kind == FRENCH else [f"Cards: {LEGENDS[rules.variant.deck_kind]}"]
 
 
 def rules_lines(rules: Rules) -> Iterator[str]:
@@ -203,3 +207,85 @@ def rules_lines(rules: Rules) -> Iterator[str]:
     yield paint(f"{rules.variant.title}, {rules.seats} seats", BOLD, True)
     yield from rules_in_brief(rules)
     yield f"All options: noms list {rules.variant.name}"
+
+
+# ---------------------------------------------------------------- parser of typed actions: `QH`, `10s`, `♥q`, `pass`, `hearts`
+
+SYMBOLS = str.maketrans("♣♦♥♠", "CDHS")
+SYNONYMS = {"MISERE": "mis", "MISEREAVIS": "mis_a_vis", "OPENMISERE": "mis_a_vis", "OPENMIS": "mis_a_vis"}
+"""Other names of bids, normalized by `_spell`; the screen shows each game's own name."""
+NO_TRUMP_NAMES = ("NOTRUMP", "NOTRUMPS", "NONE", "N")
+CARDS = ("play", "nominate")
+"""Phases whose actions are cards."""
+NOUNS = {"call": "call", "trump": "trump", "nominate": "card to nominate", "play": "card", "suit": "suit"}
+
+
+class UnclearError(ValueError):
+    """The text is not a legal action; the message says why and lists the legal ones."""
+
+
+def parse_action(view: View, text: str) -> int:
+    """Parse the legal action that the person to act typed.
+
+    Raises:
+        UnclearError: the text names no action, or an illegal one.
+    """
+    phase, legal = view.phase or "", f"Legal: {legal_text(view)}"
+    if not text.strip():
+        raise UnclearError(f"There is a choice. {legal}")
+    word = _words(phase, view.deck_kind).get(_spell(text, phase)) or _find_call(view, text)
+    if word is None:
+        raise UnclearError(f"{text.strip()!r} is no {NOUNS[phase]}. {legal}")
+    if word not in view.legal:
+        raise UnclearError(f"{_reason(view, word)}. {legal}")
+    return action_number(word, phase, view.deck_kind)
+
+
+@cache
+def _words(phase: str, deck_kind: int) -> dict[str, str]:
+    """Map each accepted spelling of a phase, normalized by `_spell`, to its word."""
+    words: dict[str, str] = {}
+    for action in range(NUM_ACTIONS):
+        try:
+            word = action_word(action, deck_kind)
+            if action_number(word, phase, deck_kind) == action:
+                words[_spell(word, phase)] = word
+        except ValueError:  # not an action of this phase
+            continue
+    if phase in ("trump", "suit"):
+        words |= dict(zip(map(str.upper, SUIT_NAMES[deck_kind]), SUIT_LETTERS[deck_kind], strict=True))
+    if phase == "trump":
+        words |= dict.fromkeys(NO_TRUMP_NAMES, "NT")
+    if phase == "call":
+        words |= SYNONYMS
+    return words
+
+
+def _spell(text: str, phase: str) -> str:
+    """Normalize text: capitals, no gaps, letters for suit symbols; the letters of a card are sorted."""
+    plain = unicodedata.normalize("NFD", text.upper()).translate(SYMBOLS)
+    plain = "".join(letter for letter in plain if letter not in " \t_-" and not unicodedata.combining(letter))
+    if phase in CARDS:
+        plain = "".join(sorted(plain.replace("10", "T")))
+    return plain
+
+
+def _find_call(view: View, text: str) -> str | None:
+    """Return the only legal call with this prefix (`p`, `mo`); None if there are none or several."""
+    start = _spell(text, "call")
+    if view.phase != "call" or not start.isalpha():
+        return None
+    spellings = {word: (word, say_call(word, view.misere)) for word in view.legal}
+    matches = [word for word, forms in spellings.items() if any(_spell(form, "call").startswith(start) for form in forms)]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _reason(view: View, word: str) -> str:
+    """Explain why an action is illegal, from what the person sees."""
+    kind, card = view.deck_kind, CARD_NUMBERS[view.deck_kind].get(word)
+    if view.phase == "play" and card is not None:
+        own = next(place.hand for place in view.places if place.seat == view.viewer)
+        if card not in (own or ()):
+            return f"You do not hold {card_text(card, kind)}"
+        return why_illegal(view, card).removesuffix(".")
+    return f"{say_call(word, view.misere) if view.phase == 'call' else word} is not allowed now"

@@ -1,1 +1,0 @@
-"""Screen and typed input of a person on a terminal."""
