@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from noms_env.core.actions import NUM_ACTIONS
-from noms_env.envs.batch import BatchEnv, make_batch
+from noms_env.envs.batch import BatchEnv, TableGroup, make_batch
 from noms_env.envs.canonical_suits import CanonicalSuits, canonical_suits
 from noms_env.envs.common import feature_layout
 from noms_env.envs.first_use import compile
@@ -29,7 +29,6 @@ from noms_env.envs.games import (
 from noms_env.envs.gym.seat import SeatEnv, register_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.modules import register_environments
-from noms_env.envs.table_groups import TableGroup
 from noms_env.observation.feature_layout import FeatureLayout, FeatureSection
 from noms_env.observation.layout import OBSERVATION_SIZE, STATE_SIZE
 from noms_env.players import load_player

@@ -50,7 +50,7 @@ EVALUATION = " ".join(["on all", *(f"tests/training/test_{name}.py" for name in 
 ROOMS: dict[str, tuple[str, ...]] = {
     "rules": ("variants/**/*.py core/*.py", RULES, PLAYED, LAYOUTS, COUNTS),
     "engine": ("engine/*.py observation/*.py table/*.py", PLAYED, RULES, FEATURES, STATES, SEEN, BATCHES),
-    "envs": ("envs/**/*.py interop/open_spiel/*.py", f"on all tests/envs {SPIEL}"),
+    "envs": ("envs/**/*.py interop/open_spiel.py", f"on all tests/envs {SPIEL}"),
     "belief": ("belief/*.py", f"off quick tests/belief {SEARCHES}", "on all tests/belief"),
     "evaluation": ("../training/evaluation/*.py", EVALUATION),
 }

@@ -1,6 +1,6 @@
 """The variants as PettingZoo AEC environments.
 
-`TrickTakingEnv` is the raw environment; `wrappers.wrapped_env` adds PettingZoo's usual wrappers.
+`TrickTakingEnv` is the raw environment; `wrapped_env` adds PettingZoo's usual wrappers, which copies and states include.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, Unpack
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv
+from pettingzoo.utils import wrappers
+from pettingzoo.utils.env import AECIterable
 
 from noms_env.core.actions import NUM_ACTIONS, brief, is_integer
 from noms_env.core.messages import literal
@@ -32,10 +34,7 @@ from noms_env.envs.common import (
 from noms_env.envs.option_types import Options
 from noms_env.envs.results import copy_result, deal_rewards, public_end, public_result
 from noms_env.envs.validation import (
-    ILLEGAL_ACTIONS,
-    MASK_PLACES,
     RENDER_MODES,
-    REWARDS,
     Episode,
     IllegalAction,
     MaskPlace,
@@ -108,10 +107,10 @@ class TrickTakingEnv(AECEnv):
         **options: Unpack[Options],
     ) -> None:
         super().__init__()
-        self._reward = checked_choice("reward", reward, REWARDS)
-        self._illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTIONS)
+        self._reward = checked_choice("reward", reward, Reward)
+        self._illegal_action = checked_choice("illegal_action", illegal_action, IllegalAction)
         self._may_forfeit = illegal_action == "terminate"
-        self._mask_in = checked_choice("mask_in", mask_in, MASK_PLACES)
+        self._mask_in = checked_choice("mask_in", mask_in, MaskPlace)
         self.render_mode = checked_render_mode(render_mode, RENDER_MODES)
         checked_names(variant, options, TrickTakingEnv.__init__)
         self.table = make_table(variant, seats, options, episode)
@@ -236,8 +235,7 @@ class TrickTakingEnv(AECEnv):
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return observation, reward since its last action, terminated, truncated and info of the agent to act.
 
-        Raises:
-            ValueError: `reset` was not called yet.
+        Before `reset` it raises ValueError.
         """
         if not self._is_seeded or not self.agents:
             raise _no_episode()
@@ -259,10 +257,8 @@ class TrickTakingEnv(AECEnv):
 
     def render(self) -> str | np.ndarray | None:
         """Return the view of `render_seat`: text, or uint8 (height, width, 3); with `human` print the text."""
-        if self.render_mode is None:
-            return None
-        shown: str | np.ndarray | None = frame(self.table, self.render_seat, self.render_mode, full=self.render_full)
-        return shown
+        mode = self.render_mode
+        return None if mode is None else frame(self.table, self.render_seat, mode, full=self.render_full)
 
     def close(self) -> None:
         """Do nothing. PettingZoo's tests require the method."""
@@ -336,19 +332,11 @@ class TrickTakingEnv(AECEnv):
         return [] if self._is_over else self.table.legal_actions()
 
     def action_to_str(self, action: int) -> str:
-        """Return the word of an action, as in records.
-
-        Raises:
-            ValueError: no action has this number.
-        """
+        """Return the word of an action, as in records; ValueError if no action has this number."""
         return self.table.word(action)
 
     def str_to_action(self, word: str, phase: str | None = None) -> int:
-        """Return the action of a word in a phase; None for the current phase.
-
-        Raises:
-            ValueError: no action of that phase has this word.
-        """
+        """Return the action of a word in a phase, None for the current phase; ValueError if no action there has this word."""
         return self.table.number(word, phase)
 
     def observation_layout(self) -> tuple[Section, ...]:
@@ -362,8 +350,7 @@ class TrickTakingEnv(AECEnv):
     def get_state(self) -> dict[str, Any]:
         """Return a copy of the whole state of the episode, for `set_state` of an environment with the same arguments.
 
-        Raises:
-            ValueError: `reset` was not called yet.
+        Before `reset` it raises ValueError.
         """
         if not self._is_seeded:
             raise _no_episode()
@@ -400,3 +387,92 @@ def describe(env: TrickTakingEnv, function: str) -> str:
 
 def _no_episode() -> ValueError:
     return ValueError("there is no episode yet: call reset first")
+
+
+def wrapped_env(variant: str, **arguments: Any) -> AECEnv:
+    """Return the environment in PettingZoo's usual wrappers, with the arguments of `TrickTakingEnv` except `illegal_action`."""
+    if "illegal_action" in arguments:
+        raise RulesError("illegal_action is an argument of raw_env; env ends the episode with a reward of -1")
+    env: Any = TrickTakingEnv(variant, **arguments)
+    env._may_forfeit = True
+    env = wrappers.TerminateIllegalWrapper(env, illegal_reward=ILLEGAL_REWARD)
+    env = wrappers.AssertOutOfBoundsWrapper(env)
+    return CopyableWrapper(env)
+
+
+FLAGS = {"_has_reset", "_has_updated", "_has_rendered", "_terminated"}
+"""Attributes of wrappers with flags on the episode."""
+SEEN = {"_prev_obs", "_prev_info"}
+"""Attributes of a wrapper with the last observation; it observes again if they are None."""
+
+
+class CopyableWrapper(wrappers.OrderEnforcingWrapper):
+    """PettingZoo's outermost wrapper, with copies and states that include the wrappers' own state."""
+
+    def __str__(self) -> str:
+        return str(self.unwrapped)
+
+    def __repr__(self) -> str:
+        return describe(self.unwrapped, "env")
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return notebook(self, self.unwrapped.render_seat, self.unwrapped.render_full)
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        memory = self._memory()
+        try:
+            super().reset(seed=seed, options=options)
+        except ValueError:
+            self._remember(memory)
+            raise
+
+    def observe(self, agent: str) -> Observation:
+        """Return the observation of an agent in new arrays, since the wrappers check actions against their own mask."""
+        seen: Observation = copy.deepcopy(super().observe(agent))
+        return seen
+
+    def step(self, action: int | np.integer | None) -> None:
+        if action is not None and not (is_integer(action) and 0 <= action < NUM_ACTIONS):
+            raise AssertionError(f"action must be an integer from 0 to {NUM_ACTIONS - 1}, not {brief(action)}")
+        super().step(action)
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable:
+        """Iterate over the agents in turn. A loop may begin in mid-episode, as with a copy made within another loop."""
+        agents = super().agent_iter(max_iter)
+        self._has_updated = True
+        return agents
+
+    def get_state(self) -> dict[str, Any]:
+        """Return a copy of the whole state of the episode, see `TrickTakingEnv.get_state`."""
+        return {"environment": self.unwrapped.get_state(), "wrappers": copy.deepcopy(self._memory())}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Restore a state from `get_state`; ValueError if it is from another environment or damaged."""
+        names = [set(memory) for memory in self._memory()]
+        wrappers = state.get("wrappers") if isinstance(state, Mapping) and "environment" in state else None
+        if not isinstance(wrappers, list) or [isinstance(memory, Mapping) and set(memory) for memory in wrappers] != names:
+            raise ValueError("the state must come from get_state of an environment with the same wrappers")
+        flags = [{name: value for name, value in memory.items() if isinstance(value, bool)} for memory in wrappers]
+        if [set(memory) for memory in flags] != [{name for name in memory if name in FLAGS} for memory in wrappers]:
+            raise ValueError("the state must come from get_state: the flags of its wrappers make no sense")
+        self.unwrapped.set_state(state["environment"])
+        self._remember([memory | dict.fromkeys(SEEN & set(own)) for memory, own in zip(flags, wrappers, strict=True)])
+
+    def clone(self) -> CopyableWrapper:
+        """Return an independent environment in the same state, with its own wrappers."""
+        return copy.deepcopy(self)
+
+    def _memory(self) -> list[dict[str, Any]]:
+        """Return the attributes of each wrapper, in the order of `_layers`."""
+        return [{name: value for name, value in vars(layer).items() if name != "env"} for layer in self._layers()]
+
+    def _remember(self, memory: list[dict[str, Any]]) -> None:
+        for layer, attributes in zip(self._layers(), memory, strict=True):
+            vars(layer).update(attributes)
+
+    def _layers(self) -> list[Any]:
+        """Return the wrappers, outermost first."""
+        layers: list[Any] = [self]
+        while isinstance(layers[-1].env, wrappers.BaseWrapper):
+            layers.append(layers[-1].env)
+        return layers

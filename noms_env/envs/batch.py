@@ -17,9 +17,10 @@ With `device="cuda"` the tables and the arrays (`GpuArray`) are on a GPU. Torch,
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
-from typing import Any, NoReturn, Unpack
+from typing import Any, NamedTuple, NoReturn, Unpack
 
 import numpy as np
 
@@ -30,12 +31,10 @@ from noms_env.core.chance import MAX_SEED, MAX_TABLE
 from noms_env.core.messages import literal
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.soundness import check_states
-from noms_env.envs.common import checked_layout, notebook_rows
+from noms_env.envs.common import checked_layout, make_table
 from noms_env.envs.option_types import Options
 from noms_env.envs.processor_rows import ProcessorRows
-from noms_env.envs.table_groups import RowGroup, TableGroup, row_groups
 from noms_env.envs.validation import (
-    DEVICES,
     Device,
     Episode,
     ObservationKind,
@@ -47,8 +46,55 @@ from noms_env.envs.validation import (
 )
 from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.table import IllegalActionError, Table, redeal_seed
-from noms_env.variants import RulesError
-from noms_env.variants.table_record import TABLE
+from noms_env.variants import Rules, RulesError
+from noms_env.variants.table_record import TABLE, new_tables
+
+
+class TableGroup(NamedTuple):
+    """Tables of a mixed batch that play by the same rules.
+
+    Attributes:
+        seats: None for the variant's default.
+        options: options of the variant that differ from their defaults, and `hand_size` as in `BatchEnv`; None for none.
+        share: of the tables, above 0, relative to the shares of the other groups.
+    """
+
+    variant: str
+    seats: int | None = None
+    options: Mapping[str, Any] | None = None
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows of a batch that play by the same rules."""
+
+    rules: Rules
+    rows: slice
+
+    def __str__(self) -> str:
+        return f"{self.rows.stop - self.rows.start} tables of {self.rules.variant.name} ({self.rules.summary})"
+
+
+def row_groups(tables: int, groups: Sequence[TableGroup], seed: int, episode: str) -> tuple[list[RowGroup], np.recarray]:
+    """Return the rows of each group, in order, and one table record per group, marked as over.
+
+    Raises:
+        ValueError: a share is not above 0, or a group gets no table.
+    """
+    shares = np.array([group.share if isinstance(group.share, int | float | np.number) else 0 for group in groups], float)
+    if len(shares) == 0 or not np.isfinite(shares).all() or (shares <= 0).any():
+        raise ValueError("every group of tables needs a share above 0")
+    ends = np.round(np.cumsum(shares) / shares.sum() * tables).astype(int).tolist()
+    filled, models = [], new_tables(len(groups))
+    for i, (group, start, end) in enumerate(zip(groups, [0, *ends], ends, strict=False)):
+        if start == end:
+            raise ValueError(f"{tables} tables are too few for {len(groups)} groups: {group.variant} gets none")
+        model = make_table(group.variant, group.seats, group.options or {}, episode, seed)
+        models[i] = model.row
+        filled.append(RowGroup(model.rules, slice(start, end)))
+    models.over = 1
+    return filled, models
 
 
 class BatchEnv:
@@ -129,7 +175,7 @@ class BatchEnv:
         self.pause_after_deal = checked_flag("pause_after_deal", pause_after_deal)
         self.check_actions = checked_flag("check_actions", check_actions)
         hidden_state = checked_flag("hidden_state", hidden_state)
-        self.device = checked_choice("device", device, DEVICES)
+        self.device = checked_choice("device", device, Device)
         if self.device == "cuda" and self.threads > 1:
             raise RulesError("threads are CPU threads: with device='cuda' the number must be 1")
         groups = [TableGroup(variant, seats, options)] if isinstance(variant, str) else variant
@@ -171,19 +217,6 @@ class BatchEnv:
         low, high = int(self.tables.seed.min()), int(self.tables.seed.max())
         return str(low) if low == high else f"{low}..{high}"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return the notebook view: rules, arrays and progress of the tables."""
-        arrays = {name: getattr(self, name) for name in ("observation", "mask", "hidden_state")}
-        rows = {
-            "tables": "; ".join(map(str, self.groups)),
-            "episode": self._episode,
-            **{name: f"{array.dtype} {array.shape}" for name, array in arrays.items() if array is not None},
-        }
-        if self.device == "cpu":
-            progress = f"{int(self.over.sum()):,} of {len(self):,} over" if self._has_dealt else "nothing dealt yet"
-            rows |= {"seed": self._seeds(), "episodes": progress}
-        return notebook_rows(self, rows)
-
     def __reduce__(self) -> NoReturn:
         """Refuse to copy: the arrays of a copy would not share memory with its tables."""
         raise TypeError(
@@ -195,24 +228,16 @@ class BatchEnv:
 
     @property
     def gpu(self) -> Any:
-        """The tables on the GPU, `cuda.rows.GpuRows`, for players there.
-
-        Raises:
-            ValueError: they are not on a GPU.
-        """
+        """The tables on the GPU, `cuda.rows.GpuRows`, for players there; ValueError if they are not on a GPU."""
         if self.device != "cuda":
             raise ValueError("the tables of this batch are not on a GPU: make it with device='cuda'")
         return self._rows
 
     @one_thread
     def observe(self, rows: Rows = None) -> None:
-        """Write `observation`, `mask` and `hidden_state` (if enabled) for the seat to act at each table.
+        """Write `observation`, `mask` and `hidden_state` (if enabled) for the seat to act at each table, or at some `rows`.
 
-        Args:
-            rows: numbers, or booleans of shape (n,); None for all tables.
-
-        Raises:
-            ValueError: a row is out of range.
+        Like all rows here these are numbers, or booleans of shape (n,), and None for all; ValueError if one is out of range.
         """
         self._rows.observe(None if rows is None else row_numbers(rows, len(self)))
 
@@ -263,7 +288,7 @@ class BatchEnv:
         (the number wraps to 0) without a synchronization.
 
         Args:
-            rows: numbers, or booleans of shape (n,); None for all tables.
+            rows: numbers or booleans; None for all tables.
             match: number of the match, 0 to 2**32 - 1, one integer or one for each row; None for the next, or the seed's first.
             seed: 0 to 2**63 - 1, one integer or one for each row; None keeps the seed.
             table: 0 to 2**32 - 1, one integer or one for each row; None keeps the number.
@@ -330,12 +355,11 @@ class BatchEnv:
         A table saved after a scored deal waits for `next_deal` with `pause_after_deal`; otherwise the next hand is dealt.
 
         Args:
-            rows: numbers, or booleans of shape (n,); None for all tables.
+            rows: numbers or booleans; None for all tables.
             saved: records from `save`: one per row, or one for all.
 
         Raises:
-            ValueError: the records are not from `save` of tables with these rules, or their number is wrong; no table has
-                changed.
+            ValueError: the records are not from tables with these rules, or their number is wrong; no table has changed.
         """
         numbers = row_numbers(rows, len(self))
         records = np.atleast_1d(plain_array(saved))
@@ -347,11 +371,7 @@ class BatchEnv:
 
     @one_thread
     def clone(self, row: int, rows: Rows) -> None:
-        """Copy one table into other rows.
-
-        Raises:
-            ValueError: a row is out of range or has other rules; no table has changed.
-        """
+        """Copy one table into other rows; ValueError, and no change, if a row is out of range or has other rules."""
         source, numbers = self._row_number(row), row_numbers(rows, len(self))
         self._check_same_rules(source, numbers)
         self._rows.clone(source, numbers, self.pause_after_deal)
@@ -403,11 +423,7 @@ class BatchEnv:
         return int(row) % len(self)
 
     def table(self, row: int) -> Table:
-        """Return a copy of one table.
-
-        Raises:
-            ValueError: the row is out of range.
-        """
+        """Return a copy of one table; ValueError if the row is out of range."""
         row = self._row_number(row)
         group = self._group_of(row)
         table = Table(group.rules.variant.name, group.rules.seats, group.rules.options)

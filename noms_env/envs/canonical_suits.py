@@ -1,14 +1,13 @@
-"""Wrappers that put the suits of observations, masks and actions into canonical order.
+"""Wrappers that put the suits of observations, masks and actions into canonical order (`observation.suit_order`).
 
-With the French deck all side suits are equivalent under the rules, so a learner need not learn each of them separately. Trump
-(if there is one) becomes suit 0. The others follow by the hand dealt to the seat: longest suit first, equal lengths by higher
-cards. The suits of the Decktet have different cards and keep their names.
+With the French deck all side suits are equivalent under the rules, so a learner need not learn each of them separately. The
+suits of the Decktet have different cards and keep their names.
 """
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -25,17 +24,12 @@ from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.observation.features import IDENTITY
 from noms_env.observation.suit_order import orders_of_features
 
-if TYPE_CHECKING:
-    Wrapper = VectorWrapper[Any, Any, Any, Any, Any]
-else:
-    Wrapper = VectorWrapper  # takes no parameters before Gymnasium 1.3
-
 
 def canonical_suits(env: Any) -> Any:
     """Return an environment of features with its suits in canonical order, as a wrapper of the same kind.
 
-    Trump becomes suit 0, the others follow by length and cards of the hand dealt to the seat. Features, masks and actions are
-    renamed alike. Positions, pictures and the rest of the infos keep the suits of the table. With the Decktet nothing changes.
+    Features, masks and actions are renamed alike. Positions, pictures and the rest of the infos keep the suits of the table.
+    Trump becomes suit 0, the others follow by length and cards of the hand dealt to the seat. With the Decktet nothing changes.
 
     Args:
         env: an AEC environment, `SeatEnv` (also in wrappers of Gymnasium) or `SeatVectorEnv`, with `observation="features"`.
@@ -61,12 +55,11 @@ class CanonicalSuits:
     """Permutations of the suits of features, masks and actions, for one observation or many.
 
     Attributes:
-        features: int64, shape (orders, n_features): for each suit order, the original feature at each index.
+        features: int64, shape (orders, n_features): `FeatureLayout.suit_orders`.
         actions: int64, shape (orders, NUM_ACTIONS): for each suit order, the table's action for each canonical action.
     """
 
     def __init__(self, layout: FeatureLayout) -> None:
-        """Prepare the suit orders of a feature layout: 24, or only one if it has only the Decktet."""
         self.features, self.actions, self._places = layout.suit_orders(), layout.action_orders(), layout.suit_places()
         self._decktet = layout.decktet
 
@@ -79,11 +72,9 @@ class CanonicalSuits:
         return orders
 
     def rename(self, seen: Observation, info: dict[str, Any] | None = None) -> tuple[Observation, np.ndarray]:
-        """Rename the suits of one observation, or of a batch of them.
+        """Rename the suits of one observation, or of a batch of them; the `action_mask` in `info`, if any, is replaced.
 
-        Args:
-            seen: features, uint8 or float32, shape (..., n_features), or a dictionary with them and the mask.
-            info: its mask `action_mask`, if any, is replaced.
+        `seen` are features, uint8 or float32, shape (..., n_features), or a dictionary with them and the mask.
 
         Returns:
             The observation in new arrays, and the suit order of each row, int64, shape (n,): `actions[order]` maps canonical
@@ -192,7 +183,7 @@ class CanonicalSeat(_LearnerMethods, gymnasium.Wrapper[Any, Any, Any, Any], Reco
         return (self._renamed(seen, info), *rest, info)
 
 
-class CanonicalVector(_LearnerMethods, Wrapper):
+class CanonicalVector(_LearnerMethods, VectorWrapper):
     """A vector environment with its suits in canonical order."""
 
     def __init__(self, env: SeatVectorEnv, layout: FeatureLayout) -> None:

@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from noms_env.core.actions import NUM_ACTIONS
 from noms_env.envs.option_types import Options
-from noms_env.envs.validation import OBSERVATIONS, Episode, checked_choice, checked_names
+from noms_env.envs.validation import Episode, ObservationKind, checked_choice, checked_names
 from noms_env.observation.feature_layout import FeatureLayout
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.table import Table
@@ -31,18 +31,7 @@ features, float32 (n_features,)."""
 
 
 def make_table(variant: str, seats: int | None, options: Mapping[str, Any], episode: str, seed: int = 0) -> Table:
-    """Return the table of an environment.
-
-    Args:
-        variant: name of the game.
-        seats: number of seats; None for the variant's default.
-        options: of the variant; in an exact-bid game `hand_size` fixes the size of the deals.
-        episode: `match` or `deal`.
-        seed: of the deals.
-
-    Raises:
-        ValueError: an argument is not allowed; the message lists the allowed values.
-    """
+    """Return the table of an environment; in an exact-bid game the option `hand_size` fixes the size of the deals."""
     table_options, deal_size = dict(options), None
     if "hand_size" in table_options and "hand_size" not in [option.name for option in game(variant).options]:
         deal_size = table_options.pop("hand_size")
@@ -54,28 +43,17 @@ def feature_layout(
 ) -> FeatureLayout:
     """Return the layout of a table's features: `sections` with names, shapes, meanings and scales, and `encode`.
 
-    Args:
-        variant: name of the game.
-        seats: number of seats; None for the variant's default.
-        episode: `match` or `deal`, as for the environments; the features of a match include the totals.
-        **options: options of the variant.
-
-    Raises:
-        ValueError: an argument is not allowed; the message lists the allowed values.
+    The arguments are those of the environments; the features of a match include the totals.
     """
     checked_names(variant, options, feature_layout)
     return FeatureLayout([make_table(variant, seats, options, episode).rules], episode)
 
 
 def checked_layout(observation: str | FeatureLayout, rule_sets: Sequence[Rules], episode: str) -> FeatureLayout | None:
-    """Return the layout of the features, or None if observations are bytes.
-
-    Raises:
-        RulesError: `observation` is neither a `FeatureLayout` nor `features` or `bytes`.
-    """
+    """Return the layout of the features, None for `bytes`; raise RulesError for another word than `features`."""
     if isinstance(observation, FeatureLayout):
         return observation
-    if checked_choice("observation", observation, OBSERVATIONS) == "bytes":
+    if checked_choice("observation", observation, ObservationKind) == "bytes":
         return None
     return FeatureLayout(rule_sets, episode)
 
@@ -90,7 +68,7 @@ def observation_space(mask_in: str, layout: FeatureLayout | None) -> spaces.Spac
     return spaces.Dict({"observation": vector, "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)})
 
 
-def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = False) -> Any:
+def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = False) -> str | np.ndarray | None:
     """Return a seat's view of the table (None: a spectator's): text, or uint8 (height, width, 3); `human` prints the text."""
     from noms_env import show  # imported late: drawing is slow to import and not needed in training
 
@@ -100,12 +78,6 @@ def frame(table: Table, seat: int | None, render_mode: str, *, full: bool = Fals
         return show.text(table, seat, full=full)
     print(show.text(table, seat, full=full, colour=True))
     return None
-
-
-def notebook_rows(env: Any, rows: Mapping[str, object]) -> dict[str, str]:
-    """Return the notebook view of many tables by MIME type: the class name, then `rows` as a table."""
-    lines = [f"| {type(env).__name__} | |", "| --- | --- |", *(f"| {name} | {value} |" for name, value in rows.items())]
-    return {"text/plain": repr(env), "text/markdown": "\n".join(lines)}
 
 
 def notebook(env: Any, seat: int | None, full: bool = False) -> dict[str, str]:

@@ -10,16 +10,16 @@ from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import numpy as np
 
 from noms_env._jit import COMPILED, PROGRESS
 from noms_env.belief.determinize import copy_shown_tables, sampled_tables
-from noms_env.envs.batch import BatchEnv
+from noms_env.envs.batch import BatchEnv, TableGroup
 from noms_env.envs.canonical_suits import CanonicalSuits
 from noms_env.envs.gym.seat import SeatEnv
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
-from noms_env.envs.table_groups import TableGroup
 from noms_env.envs.validation import ObservationKind
 from noms_env.players import ask, load_player
 from noms_env.table import Table
@@ -36,19 +36,13 @@ KINDS = ("random", "greedy", "thumb", "flat_mc:1", "pimc:1")
 
 
 def compile(*players: str) -> int:
-    """Compile the engine now instead of on first use, and cache the result for later processes.
+    """Compile the engine now instead of on first use, cache the result, and return the number of functions compiled.
 
     A line on standard error shows the progress, unless everything is already compiled.
 
     Args:
         *players: names as for `load_player`: compile only what tables and these players need. Without names, compile
             everything.
-
-    Returns:
-        The number of functions compiled.
-
-    Raises:
-        ValueError: a player is unknown.
     """
     return PROGRESS.use(parts(players)) if COMPILED else 0
 
@@ -93,7 +87,6 @@ def use_environments() -> None:
     from noms_env.record import check_records, record_matches, replay
 
     rng = np.random.default_rng(0)
-    kinds: tuple[ObservationKind, ...] = ("bytes", "features")
     table = Table(ANY_GAME)
     table.start(seed=0)
     table.state()
@@ -106,7 +99,7 @@ def use_environments() -> None:
             show.text(deal_table, int(deal_table.row.seat))
             deal_table.step(deal_table.legal_actions()[-1])
         copy_shown_tables(deal_table._rows, np.zeros(1, np.int64))
-    for kind in kinds:
+    for kind in get_args(ObservationKind):
         use_all_of_a_batch(kind, rng)
         use_seats(kind)
     for name, (option, word) in product(VARIANTS, (("trump_mode", "random"), ("tie", "cut"))):  # chance besides the cards

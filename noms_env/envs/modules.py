@@ -12,18 +12,13 @@ import pettingzoo
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
-from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.wrappers import wrapped_env
+from noms_env.envs.aec import TrickTakingEnv, wrapped_env
 from noms_env.variants import GAMES
 from noms_env.version import ENV_VERSION
 
 
 class EnvironmentModule(ModuleType):
-    """A module `noms_env.<variant>_v0` with PettingZoo's functions `env`, `raw_env` and `parallel_env`.
-
-    Attributes:
-        variant: name of the game.
-    """
+    """A module `noms_env.<variant>_v0` with PettingZoo's functions; their arguments are those of `TrickTakingEnv`."""
 
     def __init__(self, variant: str) -> None:
         super().__init__(f"noms_env.{variant}_v{ENV_VERSION}", f"The environments of {variant}.")
@@ -38,11 +33,7 @@ class EnvironmentModule(ModuleType):
         return import_module, (self.__name__,)
 
     def env(self, **arguments: Any) -> AECEnv:
-        """Return the environment in PettingZoo's usual wrappers: an illegal action ends the episode with a reward of -1.
-
-        Args:
-            **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
-        """
+        """Return the environment in PettingZoo's usual wrappers: an illegal action ends the episode with a reward of -1."""
         return wrapped_env(self.variant, **arguments)
 
     def parallel_env(self, **arguments: Any) -> ParallelEnv:
@@ -50,18 +41,11 @@ class EnvironmentModule(ModuleType):
 
         It stays turn-based: a step takes an action of every agent and ignores all but that of the agent to act. The masks of
         all other agents are zeros. An illegal action of the agent to act ends the episode with a reward of -1.
-
-        Args:
-            **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
         """
         return turn_based_aec_to_parallel(self.env(**arguments))
 
     def raw_env(self, **arguments: Any) -> TrickTakingEnv:
-        """Return the bare environment: an illegal action raises an error and leaves the table unchanged.
-
-        Args:
-            **arguments: see `noms_env.envs.aec.TrickTakingEnv`; options of the variant by name.
-        """
+        """Return the bare environment: an illegal action raises an error and leaves the table unchanged."""
         return TrickTakingEnv(self.variant, **arguments)
 
 

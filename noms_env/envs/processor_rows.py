@@ -108,10 +108,6 @@ class ProcessorRows:
         batch_kernels.start_rows(self._kernel_tables, rows, dealers)
         self._settle(rows, pause)
 
-    def start_next(self, _rows: Any, _pause: bool) -> None:
-        """Start the next match in rows selected by an array on a GPU: never called here, since `holds` is False."""
-        raise AssertionError("no array lies on a GPU here")
-
     def random_actions(self, states: Any, actions: Any, _check: bool) -> None:
         """Write a random legal action for each row; arguments and errors as in `BatchEnv.random_actions`."""
         checked_array("actions", actions, self._count)

@@ -13,16 +13,13 @@ from noms_env.variants.families import PLAIN
 
 
 def deal_rewards(reward: str, points: np.ndarray, over: np.ndarray, winners: np.ndarray) -> np.ndarray:
-    """Return the rewards of all seats for deals just scored.
+    """Return the rewards of all seats for deals just scored: float64, shape (m, seats).
 
     Args:
         reward: `points`, `relative` or `outcome`.
-        points: of the deals, float64, shape (m, seats).
+        points: float64, shape (m, seats).
         over: whether the deal ends the episode, bool, shape (m,).
         winners: of the episode, bit sets of seats, shape (m,).
-
-    Returns:
-        float64, shape (m, seats).
     """
     if reward == "points":
         return points

@@ -43,7 +43,7 @@ NAMES = ("agents", "agent_selection", *PER_AGENT, "_rewarded", "_is_seeded", "_r
 def checked_parts(
     state: Mapping[str, Any], table: Table, possible: Sequence[str], recorder: Any, may_forfeit: bool
 ) -> dict[str, Any]:
-    """Return copies of the parts `NAMES` of a state.
+    """Return copies of the parts `NAMES` of a state; ValueError if they do not belong to an episode at its table.
 
     Args:
         state: has all of these parts.
@@ -51,9 +51,6 @@ def checked_parts(
         possible: the agents of the environment, by seat.
         recorder: the environment's recorder; None if it writes no records.
         may_forfeit: whether an illegal action ends an episode.
-
-    Raises:
-        ValueError: the parts do not belong to an episode at this table.
     """
     try:
         parts = copy.deepcopy({name: state[name] for name in NAMES})

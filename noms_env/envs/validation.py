@@ -22,11 +22,6 @@ ObservationKind = Literal["bytes", "features"]
 Device = Literal["cpu", "cuda"]
 RenderMode = Literal["ansi", "human", "rgb_array"]
 
-REWARDS: tuple[str, ...] = get_args(Reward)
-ILLEGAL_ACTIONS: tuple[str, ...] = get_args(IllegalAction)
-MASK_PLACES: tuple[str, ...] = get_args(MaskPlace)
-OBSERVATIONS: tuple[str, ...] = get_args(ObservationKind)
-DEVICES: tuple[str, ...] = get_args(Device)
 LACKING_FOR_PICTURES = [module for module in PICTURE_LIBRARIES if find_spec(module) is None]
 RENDER_MODES: tuple[str, ...] = tuple(mode for mode in get_args(RenderMode) if mode != "rgb_array" or not LACKING_FOR_PICTURES)
 """The available modes: `rgb_array` needs the extra `render`."""
@@ -37,12 +32,7 @@ class UnknownArgumentError(RulesError, TypeError):
 
 
 def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., Any]) -> None:
-    """Refuse a name that is neither an option of a variant nor an argument of a function; `hand_size` is always allowed.
-
-    Args:
-        variant: name of the game.
-        names: the names to check.
-        callers: functions whose arguments are allowed too.
+    """Refuse a name that is neither an option of a variant, nor an argument of a caller, nor `hand_size`.
 
     Raises:
         UnknownArgumentError: a name is unknown; the message has the nearest option or argument.
@@ -59,33 +49,21 @@ def checked_names(variant: str, names: Iterable[str], *callers: Callable[..., An
 
 
 def checked_flag(name: str, value: bool) -> bool:
-    """Return a boolean argument.
-
-    Raises:
-        RulesError: the value is not a boolean.
-    """
+    """Return a boolean argument; raise RulesError if it is none."""
     if not isinstance(value, bool | np.bool_):
         raise RulesError(f"{name} must be True or False, not {brief(value)}")
     return bool(value)
 
 
 def checked_count(name: str, value: int, most: int, otherwise: str = "") -> int:
-    """Return an integer argument from 1 to `most`; the message ends with `otherwise`, for further allowed values.
-
-    Raises:
-        ValueError: the value is no integer in this range.
-    """
+    """Return an integer argument from 1 to `most`; raise ValueError for others, with further allowed values in `otherwise`."""
     if not is_integer(value) or not 1 <= value <= most:
         raise ValueError(f"{name} must be an integer from 1 to {most}{otherwise}, not {brief(value)}")
     return int(value)
 
 
 def checked_array(name: str, array: np.ndarray, rows: int) -> np.ndarray:
-    """Return an array for compiled code: int64, shape (rows,), C-contiguous and writable.
-
-    Raises:
-        ValueError: the array is not of this kind.
-    """
+    """Return an array for compiled code; raise ValueError unless it is int64, shape (rows,), C-contiguous and writable."""
     is_array = isinstance(array, np.ndarray) and array.dtype == np.int64 and array.shape == (rows,)
     if not is_array or not (array.flags.c_contiguous and array.flags.writeable):
         raise ValueError(f"{name} must be a writable array of int64 of shape ({rows},) without gaps, not {brief(array)}")
@@ -108,23 +86,16 @@ def checked_for_rows(name: str, value: Any, default: np.ndarray, low: int, high:
     return np.broadcast_to(values, default.shape).astype(np.int64)
 
 
-def checked_choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
-    """Return an argument that must be one of `allowed`.
-
-    Raises:
-        RulesError: it is not.
-    """
+def checked_choice(name: str, value: str, allowed: Any) -> str:
+    """Return an argument; raise RulesError unless it is one of `allowed`, words in a tuple or a `Literal`."""
+    allowed = allowed if isinstance(allowed, tuple) else get_args(allowed)
     if not isinstance(value, str) or value not in allowed:
         raise RulesError(f"{name} must be {' or '.join(map(repr, allowed))}, not {brief(value)}")
     return value
 
 
 def checked_actions(actions: Any, rows: int) -> np.ndarray:
-    """Return an action for each row as int64, shape (rows,).
-
-    Raises:
-        ValueError: `actions` are not exactly `rows` integers.
-    """
+    """Return an action for each row as int64, shape (rows,); raise ValueError unless they are `rows` integers."""
     numbers = plain_array(actions)
     if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
         raise ValueError(f"actions must be {rows} integers, not {numbers.dtype} of shape {numbers.shape}")
@@ -144,11 +115,7 @@ def checked_render_mode(value: str | None, allowed: tuple[str, ...]) -> str | No
 
 
 def checked_options(options: Any, keys: Sequence[str]) -> dict[str, Any]:
-    """Return a copy of the options of a `reset`; empty for None.
-
-    Args:
-        options: the argument of `reset`.
-        keys: the allowed keys.
+    """Return a copy of the options of a `reset`, which may have these keys; empty for None.
 
     Raises:
         ValueError: `options` is neither a dictionary nor None, or has another key; the message has the nearest key.

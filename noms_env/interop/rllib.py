@@ -74,11 +74,7 @@ class RLlibEnv(MultiAgentEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
-        """Begin an episode; see `TrickTakingEnv.reset`.
-
-        Returns:
-            Observations and infos of the agent to act.
-        """
+        """Begin an episode (`TrickTakingEnv.reset`), and return observations and infos of the agent to act."""
         self.env.reset(seed=seed, options=options)
         agent = self.env.agent_selection
         return {agent: self._observe(agent)}, {agent: {}}

@@ -95,11 +95,7 @@ class SeatVecEnv(VecEnv):
         return self._strip_mask(observations), rewards.astype(np.float32), dones, row_infos
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Return the result of `action_masks` or `render` for each row.
-
-        Raises:
-            AttributeError: for any other method, since the rows share one environment, `envs`.
-        """
+        """Return the result of `action_masks` or `render` for each row; AttributeError for any other method."""
         if method_name not in ("action_masks", "render"):
             raise AttributeError(
                 f"rows have the methods action_masks and render, not {method_name!r}; all others are methods of envs"
@@ -108,20 +104,11 @@ class SeatVecEnv(VecEnv):
         return [None if results is None else results[row] for row in self._get_indices(indices)]
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute of `envs`, once for each row.
-
-        Raises:
-            AttributeError: `envs` does not have it.
-        """
-        value = getattr(self.envs, attr_name)
-        return [value for _ in self._get_indices(indices)]
+        """Return an attribute of `envs`, once for each row."""
+        return [getattr(self.envs, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Refuse to set anything.
-
-        Raises:
-            AttributeError: always; the rows share one environment with fixed settings.
-        """
+        """Refuse to set anything, with an AttributeError: the rows share one environment with fixed settings."""
         raise AttributeError(f"{attr_name} cannot be set: the rows share one environment; make another SeatVecEnv")
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
@@ -157,10 +144,8 @@ class SeatVecEnv(VecEnv):
 def rows_of(infos: Mapping[str, Any], rows: int) -> list[dict[str, Any]]:
     """Convert the infos of a Gymnasium vector environment to one dictionary per row.
 
-    Args:
-        infos: for each key an array with one entry per row, and for the key with `_` before it a bool mask, shape (rows,), of
-            the rows with an entry.
-        rows: number of rows.
+    `infos` has for each key an array with one entry per row, and for the key with `_` before it a bool mask, shape (rows,), of
+    the rows with an entry.
     """
     row_infos: list[dict[str, Any]] = [{} for _ in range(rows)]
     for key, values in infos.items():

@@ -28,7 +28,6 @@ class Solver:
     """A run of CFR+.
 
     Attributes:
-        tree: the game.
         iterations: number of iterations so far; each updates all seats.
         regrets: cumulative regrets, float64, shape (slots,).
         totals: weighted sum of the strategies, float64, shape (slots,).
@@ -36,13 +35,7 @@ class Solver:
     """
 
     def __init__(self, tree: Tree, reward: str = "points", row_threads: RowThreads = ONE_THREAD) -> None:
-        """Start with the uniform random policy.
-
-        Args:
-            tree: the game.
-            reward: `points`, or `relative`: points less the mean of the other seats' points.
-            row_threads: threads to use; the results do not depend on them.
-        """
+        """Start with the uniform random policy; `reward` is one of `REWARDS`. Results do not depend on the threads."""
         self.tree, self.iterations = tree, 0
         self.regrets, self.totals, self.strategy = np.zeros(len(tree.action)), np.zeros(len(tree.action)), tree.uniform()
         self.passes = Passes(tree, rewards_of(tree, reward), row_threads)
@@ -113,11 +106,7 @@ class Passes:
         return np.array([self._expect(strategy, seat) for seat in range(self.tree.seats)])
 
     def best_response(self, strategy: np.ndarray, seat: int) -> tuple[float, np.ndarray]:
-        """Compute a best response of a seat to the strategy of the others.
-
-        Returns:
-            Its expected reward, and its actions, bool, shape (slots,): one slot in each information set of the seat.
-        """
+        """Return the expected reward of a seat's best response, and its actions: bool, (slots,), one in each of its sets."""
         tree = self.tree
         choice = np.full(len(tree.owner), -1, np.int64)
         own = tree.owner == seat

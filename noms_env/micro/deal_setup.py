@@ -41,19 +41,16 @@ class DealSetup:
         hand_size: int | None = None,
         deal: int | None = None,
     ) -> None:
-        """Set up the rules.
+        """Set up the rules; an argument that is not allowed raises `RulesError` or `PositionError`.
 
         Args:
             variant: name of the game.
-            seats: number of seats; None for the variant's default.
+            seats: None for the variant's default.
             options: options of the variant that differ from their defaults.
-            dealer: seat; None for the last one, so that seat 0 is eldest.
+            dealer: None for the last seat, so that seat 0 is eldest.
             hand_size: exact-bid games: a hand size of the schedule; None for the largest.
             deal: exact-bid games: index of the deal in the schedule, which fixes hand size and trump; None for the first deal
                 with `hand_size`.
-
-        Raises:
-            ValueError: an argument is not allowed (`RulesError`, `PositionError`).
         """
         self._arguments = (variant, seats, options, dealer, hand_size, deal)
         self.table = Table(variant, seats, options, episode="deal")
@@ -76,11 +73,6 @@ class DealSetup:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments."""
         return DealSetup, self._arguments
-
-    def point_range(self) -> tuple[float, float]:
-        """Return bounds of a seat's points in a deal."""
-        low, high = self.rules.variant.point_range(self.rules.options, self.capacities[0])
-        return float(low), float(high)
 
     def max_decisions(self) -> int:
         """Return an upper bound on the decisions in a deal."""

@@ -94,18 +94,10 @@ LEAST = 1e-9
 def strategy_of(
     player: Player, tree: Tree, samples: int = 32, seed: int = 0, tick: Callable[[int], None] = lambda sets: None
 ) -> np.ndarray:
-    """Return the strategy of a player, float64, shape (slots,).
+    """Return the strategy of a player, float64, shape (slots,); ValueError if it answers with an illegal action.
 
-    Args:
-        player: any player.
-        tree: the deal.
-        samples: number of answers per information set, for a player without probabilities; their frequencies estimate its
-            strategy.
-        seed: seed of the samples.
-        tick: called with the number of information sets just processed.
-
-    Raises:
-        ValueError: the player answered with an illegal action.
+    The strategy of a player without probabilities is estimated by the frequencies of `samples` answers per information set,
+    from a seed. `tick` is called with the number of sets just processed.
     """
     rng, strategy = np.random.default_rng(seed), np.zeros(len(tree.action))
     for numbers, observation, mask, tables in tree.decisions():

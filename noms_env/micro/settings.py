@@ -18,9 +18,6 @@ class MicroGame:
     """One deal on a short deck.
 
     Attributes:
-        name: name in the suite.
-        variant: name of the game.
-        seats: number of seats.
         options: options of the game that differ from their defaults.
         hand_size: cards per seat in exact-bid games; None in others.
         alive: the features of the game that remain.

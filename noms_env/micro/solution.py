@@ -41,14 +41,9 @@ class SolutionInfo:
     """Metadata of a solution.
 
     Attributes:
-        variant: name of the game.
-        seats: number of seats.
         options: options that differ from their defaults.
-        dealer: seat.
-        hand_size: cards dealt to each seat.
         deal: index of the deal in the schedule, for exact-bid games.
         reward: `points` or `relative`.
-        iterations: number of CFR+ iterations.
         nash_conv: NashConv of the strategy, in points.
         uniform_nash_conv: NashConv of the uniform random policy, in points.
         values: expected reward of each seat.
@@ -74,25 +69,11 @@ class SolutionInfo:
         return make_rules(game(self.variant), self.seats, self.options)
 
 
-def build_info(
-    setup: DealSetup, reward: str, iterations: int, nash_conv: float, uniform_nash_conv: float, values: np.ndarray
-) -> SolutionInfo:
-    """Return the metadata of a solution."""
+def describe_deal(setup: DealSetup) -> dict[str, Any]:
+    """Return the fields of `SolutionInfo` that a deal determines."""
     row, rules = setup.table.row, setup.rules
-    return SolutionInfo(
-        variant=rules.variant.name,
-        seats=rules.seats,
-        options=given_options(rules),
-        dealer=setup.dealer,
-        hand_size=int(row.deal_size),
-        deal=int(row.deal),
-        reward=reward,
-        iterations=iterations,
-        nash_conv=nash_conv,
-        uniform_nash_conv=uniform_nash_conv,
-        values=[float(value) for value in values],
-        layout=layout_digest(),
-    )
+    deal = {"dealer": setup.dealer, "hand_size": int(row.deal_size), "deal": int(row.deal), "layout": layout_digest()}
+    return {"variant": rules.variant.name, "seats": rules.seats, "options": given_options(rules), **deal}
 
 
 def save_solution(path: Path, tree: Tree, strategy: np.ndarray, info: SolutionInfo) -> None:
@@ -109,11 +90,7 @@ def save_solution(path: Path, tree: Tree, strategy: np.ndarray, info: SolutionIn
 
 
 def read_solution(path: Path) -> tuple[SolutionInfo, dict[str, np.ndarray]]:
-    """Read the metadata and the arrays of a file.
-
-    Raises:
-        SolutionFileError: the file cannot be read, or has no solution for this version of the package.
-    """
+    """Read the metadata and the arrays of a file; `SolutionFileError` if it has no solution that can be used."""
     try:
         open_file(path).close()
         with safe_open(str(path), framework="numpy") as opened:
@@ -163,20 +140,12 @@ def _check(arrays: dict[str, np.ndarray]) -> None:
 
 
 class SolvedPlayer:
-    """Player of a solution, for single deals with its rules and hand size, and any dealer.
-
-    Attributes:
-        info: metadata of the solution.
-    """
+    """Player of a solution, for single deals with its rules and hand size, and any dealer; `info` is its metadata."""
 
     wants_tables = False
 
     def __init__(self, file: str | None = None) -> None:
-        """Read a solution.
-
-        Raises:
-            SolutionFileError: see `read_solution`; also if `file` is missing.
-        """
+        """Read a solution; errors as in `read_solution`, also if `file` is missing."""
         if not file:
             raise SolutionFileError("the player solved needs a solution: give solved:FILE")
         self.info, arrays = read_solution(Path(file))

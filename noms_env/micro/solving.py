@@ -17,7 +17,7 @@ from noms_env._threads import ONE_THREAD, RowThreads
 from noms_env.core.actions import brief
 from noms_env.micro.cfr import Solver
 from noms_env.micro.measures import exploitability
-from noms_env.micro.solution import SolutionInfo, build_info, save_solution
+from noms_env.micro.solution import SolutionInfo, describe_deal, save_solution
 from noms_env.micro.tree import Tree
 
 FIRST_LOOK, GROWTH = 16, 1.5
@@ -60,8 +60,8 @@ def solve(
         path: file of the solution.
         share: stop at this NashConv, as a share of the NashConv of the uniform random policy.
         iterations: maximal number of iterations.
-        reward: `points` or `relative`.
-        row_threads: threads to use; the solution does not depend on them.
+        reward: one of `REWARDS`.
+        row_threads: threads; the solution does not depend on them.
         tick: called after each iteration with the progress; its NashConv is the latest measured.
 
     Raises:
@@ -84,7 +84,14 @@ def solve(
         if time.monotonic() - saved > SAVE_SECONDS:
             _save(solver, state, reward, look, nash_conv)
             saved = time.monotonic()
-    info = build_info(tree.setup, reward, solver.iterations, measured.nash_conv, uniform.nash_conv, measured.values)
+    info = SolutionInfo(
+        **describe_deal(tree.setup),
+        reward=reward,
+        iterations=solver.iterations,
+        nash_conv=nash_conv,
+        uniform_nash_conv=uniform.nash_conv,
+        values=measured.values.tolist(),
+    )
     save_solution(path, tree, solver.average(), info)
     state.unlink(missing_ok=True)
     return info

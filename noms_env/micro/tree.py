@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import factorial, prod
-from typing import Any
 
 import numpy as np
 
@@ -128,47 +127,28 @@ def layouts_of(setup: DealSetup) -> tuple[np.recarray, np.ndarray]:
 
 
 def build_tree(setup: DealSetup, tick: Tick = lambda done, total: None) -> Tree:
-    """Build the game tree of a deal.
-
-    Args:
-        setup: the rules and the dealer.
-        tick: called now and then with the layouts done and all layouts.
+    """Build the game tree of a deal; `tick` is called now and then with the layouts done and all layouts.
 
     Raises:
         ValueError: there are too many layouts, or the observations do not give a seat perfect recall.
         MemoryError: the nodes do not fit into memory.
     """
     layouts, chance = layouts_of(setup)
-    seats, tables = setup.rules.seats, kernel_view(layouts)
-    is_lot = setup.rules.options.get("tie") == "cut"
-    node, end = _Growing(NODE), _Growing(np.dtype((np.float64, (seats,))))
+    tables, is_lot = kernel_view(layouts), setup.rules.options.get("tie") == "cut"
+    nodes, points = np.zeros(1 << 12, NODE), np.zeros((1 << 12, setup.rules.seats))
     stack, frames = kernel_view(new_tables(MAX_DEPTH)), np.zeros((MAX_DEPTH, 2), np.int64)
     observation = np.empty(OBSERVATION_SIZE // 8, np.int64)
-    starts = np.zeros(len(layouts) + 1, np.int64)
+    starts, ends = np.zeros(len(layouts) + 1, np.int64), 0
     for row in range(len(layouts)):
-        while True:
-            used = np.array([starts[row], end.used], np.int64)
-            at = node.rows
-            if explore(tables, row, is_lot, stack, frames, observation, used, at, end.rows) != FULL:
-                break
-            node.grow()
-            end.grow()
-        starts[row + 1], end.used = used[0], used[1]
+        used = np.array([starts[row], ends], np.int64)
+        while explore(tables, row, is_lot, stack, frames, observation, used, nodes, points) == FULL:
+            nodes, points = (np.concatenate([array, np.zeros_like(array)]) for array in (nodes, points))
+            used[:] = starts[row], ends
+        starts[row + 1], ends = used
         if row % 256 == 0:
             tick(row, len(layouts))
     tick(len(layouts), len(layouts))
-    nodes = node.rows[: starts[-1]]
-    return _number_infosets(setup, (layouts, chance), starts, nodes, end.rows[: end.used].copy())
-
-
-class _Growing:
-    """An array that doubles its length when it is full."""
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self.rows, self.used = np.zeros(1 << 12, dtype), 0
-
-    def grow(self) -> None:
-        self.rows = np.concatenate([self.rows, np.zeros_like(self.rows)])
+    return _number_infosets(setup, (layouts, chance), starts, nodes[: starts[-1]], points[:ends].copy())
 
 
 def _number_infosets(

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
@@ -61,29 +60,15 @@ OMITTED_FIELDS = {
 
 @dataclass(frozen=True)
 class FeatureSection(Section):
-    """A named part of a vector of features.
+    """A named part of a vector of features; its name is the section of the bytes, a dot, and the field.
 
     Attributes:
-        name: the section of the bytes, a dot, and the field; unique in its vector.
-        start: first feature.
-        shape: the section's own shape, in C order.
-        meaning: description of the features before scaling.
         scale: factor that scales the features to about 0 to 1.
         high: the largest scaled value; the smallest is 0.
     """
 
     scale: float
     high: float
-
-
-class _Place(NamedTuple):
-    """Sort key of a feature: the vector is in ascending order of places."""
-
-    one_hot: bool
-    section: int
-    field: int
-    column: int
-    value: int
 
 
 def _fields_by_byte() -> Iterator[tuple[int, int]]:
@@ -97,8 +82,9 @@ def _fields_by_byte() -> Iterator[tuple[int, int]]:
 _FIELD_OF = list(_fields_by_byte())
 
 
-def _place(feature: Feature) -> _Place:
-    return _Place(feature.value != COPY, *_FIELD_OF[feature.column], feature.column, feature.value)
+def _place(feature: Feature) -> tuple[bool, int, int, int, int]:
+    """Return the sort key of a feature in a vector: one-hot or not, section, field, column and value."""
+    return (feature.value != COPY, *_FIELD_OF[feature.column], feature.column, feature.value)
 
 
 def _sections(in_order: Iterable[Feature]) -> Iterator[FeatureSection]:

@@ -10,16 +10,14 @@ the deal and the cards to play have queries, since only they are read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from noms_env.core.state import MAX_SEATS
 from noms_env.observation.features import AUCTION_CALLS
-from noms_env.policy.attention_kernels import infer_with_attention
 from noms_env.policy.encoding import CARDS, Encoding
-from noms_env.policy.inference import behind_norm, layer_of_head, new_output, scorer_parts, shapes_of_head
+from noms_env.policy.inference import behind_norm, layer_of_head, scorer_parts, shapes_of_head
 from noms_env.policy.matmul import as_panels, pad_columns
 from noms_env.policy.tokens import AGES, CALL_KINDS, Tokens
 
@@ -87,8 +85,7 @@ class Folded(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class AttentionForward:
+class AttentionForward(NamedTuple):
     """A policy's parameters, folded and laid out for the compiled functions.
 
     Attributes:
@@ -97,12 +94,12 @@ class AttentionForward:
         section_starts, card, own, out: as in `inference.Forward`, without units, since there is no scorer.
     """
 
-    parameters: tuple[Any, ...] = field(repr=False)
-    head_bias: np.ndarray = field(repr=False)
-    section_starts: np.ndarray = field(repr=False)
-    card: np.ndarray = field(repr=False)
-    own: np.ndarray = field(repr=False)
-    out: np.ndarray = field(repr=False)
+    parameters: tuple[Any, ...]
+    head_bias: np.ndarray
+    section_starts: np.ndarray
+    card: np.ndarray
+    own: np.ndarray
+    out: np.ndarray
 
     @classmethod
     def folded(cls, encoding: Encoding, tensors: Mapping[str, np.ndarray], heads: int) -> AttentionForward:
@@ -132,21 +129,3 @@ class AttentionForward:
         last = as_panels(head), head_bias, np.ascontiguousarray(exact["score"], np.float32)
         parameters = (*inputs, of_tokens, linear, width, heads, last)
         return cls(parameters, head_bias, *scorer_parts(encoding, exact, head_bias))
-
-    def is_finite(self) -> bool:
-        """Return whether all folded parameters are finite."""
-        return all(np.isfinite(part).all() for part in _flatten(self.parameters) if part.dtype == np.float32)
-
-    def infer(
-        self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """See `inference.Forward.infer`."""
-        out = new_output(len(observation), probabilities)
-        infer_with_attention(observation, mask, seeds, temperature, self.parameters, out)
-        return out[0], out[2 if probabilities else 1]
-
-
-def _flatten(part: Any) -> list[np.ndarray]:
-    if isinstance(part, tuple):
-        return [array for inner in part for array in _flatten(inner)]
-    return [part] if isinstance(part, np.ndarray) else []

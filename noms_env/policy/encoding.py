@@ -93,25 +93,34 @@ class Encoding:
         return extended_size(self.card_features, self.trick_features)
 
     @property
+    def column_of(self) -> dict[tuple[int, int], int]:
+        """The column of each feature, in order, by byte and value, with the suits in their original order."""
+        pairs = zip(self.index[inputs.IDENTITY].tolist(), self.value[inputs.IDENTITY].tolist(), strict=True)
+        return {pair: column for column, pair in enumerate(pairs)}
+
+    @property
+    def cards_to_play(self) -> list[int]:
+        """The cards to play, the first of `choices`."""
+        return [choice for choice in self.choices.tolist() if choice < CARDS]
+
+    @property
     def card_sections(self) -> tuple[int, ...]:
         """The sections of card and trick features in use, ascending: each has a feature for every card to play."""
-        columns = set(self.index[inputs.IDENTITY, self.value[inputs.IDENTITY] == inputs.COPY].tolist())
-        return tuple(section for section in range(SECTIONS) if section_start(section) + int(self.choices[0]) in columns)
+        columns, card = self.column_of, self.cards_to_play[0]
+        return tuple(section for section in range(SECTIONS) if (section_start(section) + card, inputs.COPY) in columns)
 
     @property
     def card_columns(self) -> np.ndarray:
-        """Columns of the features of each card to play, the first of `choices`: int64, shape (cards to play, card_sections)."""
-        cards = [int(choice) for choice in self.choices if choice < CARDS]
-        copied = np.flatnonzero(self.value[inputs.IDENTITY] == inputs.COPY)
-        place_of = dict(zip(self.index[inputs.IDENTITY, copied].tolist(), copied.tolist(), strict=True))
-        starts = [section_start(section) for section in self.card_sections]
-        return np.array([[place_of[start + card] for start in starts] for card in cards], np.int64).reshape(len(cards), -1)
+        """Columns of the features of each card to play, int64, shape (cards to play, card_sections)."""
+        columns, cards, starts = self.column_of, self.cards_to_play, [section_start(section) for section in self.card_sections]
+        features = [[columns[start + card, inputs.COPY] for start in starts] for card in cards]
+        return np.array(features, np.int64).reshape(len(cards), -1)
 
     def places_of(self, other: Encoding) -> np.ndarray:
         """Return the columns here of another's features, int64, shape (other.n_features,); ValueError if one is missing."""
-        place_of = {pair: place for place, pair in enumerate(zip(self.index[0], self.value[0], strict=True))}
+        columns = self.column_of
         try:
-            return np.array([place_of[pair] for pair in zip(other.index[0], other.value[0], strict=True)])
+            return np.array([columns[pair] for pair in other.column_of])
         except KeyError:
             missing = [name for name in ("card_features", "trick_features") if getattr(other, name) > getattr(self, name)]
             missing += sorted(set(other.options) - set(self.options))
@@ -120,12 +129,7 @@ class Encoding:
     def encode(
         self, observation: np.ndarray, mask: np.ndarray, rows: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the features and masks of some observations.
-
-        Args:
-            observation: uint8, shape (tables, OBSERVATION_SIZE).
-            mask: int8, shape (tables, NUM_ACTIONS).
-            rows: the tables to encode, int64, shape (n,); all if None.
+        """Encode observations, uint8, (tables, OBSERVATION_SIZE), and masks, int8, (tables, NUM_ACTIONS), or some rows of them.
 
         Returns:
             features uint8, shape (n, n_features); mask int8, shape (n, n_choices); order int64, shape (n,): `actions[order[i],
@@ -141,12 +145,9 @@ class Encoding:
         return features, moved_mask, order
 
     def encode_hidden(self, hidden: np.ndarray, rows: np.ndarray, order: np.ndarray) -> np.ndarray:
-        """Return the hidden state of some rows, uint8, shape (n, n_hidden), with the suits as in their observations.
+        """Return the hidden state of some rows, uint8, shape (n, n_hidden), with the suits in the `order` from `encode`.
 
-        Args:
-            hidden: uint8, shape (tables, HIDDEN_SIZE).
-            rows: int64, shape (n,).
-            order: int64, shape (n,): from `encode`.
+        `hidden` is uint8, shape (tables, HIDDEN_SIZE).
         """
         out = np.empty((len(rows), self.n_hidden), np.uint8)
         gather_rows(hidden, rows, order, self.hidden_index, out)
@@ -193,7 +194,7 @@ def make_encoding(
     trick_features: bool = False,
     drawn: Sequence[Rules] = (),
 ) -> Encoding:
-    """Return the encoding for tables with some rules.
+    """Return the encoding for tables with some rules; ValueError if there are none.
 
     Args:
         rule_sets: the rules.
@@ -203,9 +204,6 @@ def make_encoding(
         trick_features: whether to include the trick features.
         drawn: further rules, sampled for training. With some, a table may have any options: no feature counts as constant, and
             no table is refused.
-
-    Raises:
-        ValueError: `rule_sets` is empty.
     """
     if not rule_sets:
         raise ValueError("an encoding needs the rules of at least one table")

@@ -127,16 +127,11 @@ def package_versions() -> dict[str, str]:
 
 
 def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: PolicyInfo) -> None:
-    """Write a policy file. An older file is replaced only once the new one is safe on the disk.
-
-    Args:
-        path: the file.
-        tensors: the actor's parameters, float32, with the names and shapes of `parameter_shapes`.
-        info: description of the policy.
+    """Write a policy file, with the names and shapes of `parameter_shapes`; an older file is unharmed until it is replaced.
 
     Raises:
-        PolicyFileError: the tensors do not fit the network, or are not finite.
-        OSError: the file cannot be written; an older one is unharmed.
+        PolicyFileError: the tensors do not fit the network, are not float32, or are not finite.
+        OSError: the file cannot be written.
     """
     encoding = info.encoding
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
@@ -177,14 +172,7 @@ def _digest(document: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> s
 
 
 def read_policy(path: Path | str) -> tuple[PolicyInfo, Encoding, dict[str, np.ndarray]]:
-    """Read a policy file.
-
-    Returns:
-        The description, the encoding of the network's inputs, and the tensors.
-
-    Raises:
-        PolicyFileError: there is no such file, or it holds no usable policy.
-    """
+    """Return the description, the encoding and the tensors in a policy file; PolicyFileError if it holds no usable policy."""
     file = Path(path)
     with _open_policy(file) as policy:
         document = _read_document(file, policy.metadata())

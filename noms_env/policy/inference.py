@@ -12,9 +12,7 @@ rows of its weights.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +21,6 @@ from noms_env.core.state import MAX_VARIANTS, NUM_CHOICES
 from noms_env.observation.features import COPY, IDENTITY
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.policy.encoding import CARDS, Encoding
-from noms_env.policy.inference_kernels import infer_rows
 from noms_env.policy.matmul import PANEL, as_panels, pad_columns, pad_width
 from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 
@@ -31,9 +28,7 @@ from noms_env.policy.rules_lookup import CHOICES, SEATS, VARIANT
 def shapes_of(encoding: Encoding, network: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of an actor's parameters, as in `noms_training.learn.network.Actor`.
 
-    Args:
-        encoding: encoding of its inputs.
-        network: `width`, `blocks`, `card_width` and, if it has a scorer, `scorer_width`.
+    `network` has `width`, `blocks`, `card_width` and, if there is a scorer, `scorer_width`.
     """
     width, blocks, card_width = network["width"], network["blocks"], network["card_width"]
     shapes: dict[str, tuple[int, ...]] = {"trunk.first.weight": (width, encoding.n_features), "trunk.first.bias": (width,)}
@@ -63,8 +58,7 @@ def shapes_of_head(width: int, card_width: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-@dataclass(frozen=True)
-class Forward:
+class Forward(NamedTuple):
     """A policy's parameters, folded and laid out for the compiled functions.
 
     `rules`, `actions` and `extended_size` are those of the encoding.
@@ -87,21 +81,21 @@ class Forward:
         hot_rows: int16, shape (24, n_hot, 256): per order, byte and value, the feature, or -1.
     """
 
-    rules: np.ndarray = field(repr=False)
-    first: np.ndarray = field(repr=False)
-    first_bias: np.ndarray = field(repr=False)
-    layers: np.ndarray = field(repr=False)
-    head: np.ndarray = field(repr=False)
-    biases: np.ndarray = field(repr=False)
-    head_bias: np.ndarray = field(repr=False)
-    section_starts: np.ndarray = field(repr=False)
-    card: np.ndarray = field(repr=False)
-    own: np.ndarray = field(repr=False)
-    out: np.ndarray = field(repr=False)
-    copies: np.ndarray = field(repr=False)
-    hot_columns: np.ndarray = field(repr=False)
-    hot_rows: np.ndarray = field(repr=False)
-    actions: np.ndarray = field(repr=False)
+    rules: np.ndarray
+    first: np.ndarray
+    first_bias: np.ndarray
+    layers: np.ndarray
+    head: np.ndarray
+    biases: np.ndarray
+    head_bias: np.ndarray
+    section_starts: np.ndarray
+    card: np.ndarray
+    own: np.ndarray
+    out: np.ndarray
+    copies: np.ndarray
+    hot_columns: np.ndarray
+    hot_rows: np.ndarray
+    actions: np.ndarray
     extended_size: int
 
     @classmethod
@@ -128,28 +122,10 @@ class Forward:
             encoding.extended_size,
         )
 
-    def is_finite(self) -> bool:
-        """Return whether all folded parameters are finite."""
-        return all(np.isfinite(part).all() for part in self.parameters if np.asarray(part).dtype == np.float32)
-
-    @cached_property
-    def parameters(self) -> tuple[np.ndarray, ...]:
-        """All fields, as the compiled functions take them."""
-        return tuple(getattr(self, part.name) for part in fields(self))
-
-    def infer(
-        self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, temperature: float, probabilities: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return verdicts and actions, int64, shape (n,), see `infer_rows`; or float32 probabilities, (n, NUM_ACTIONS)."""
-        out = new_output(len(observation), probabilities)
-        infer_rows(observation, mask, seeds, temperature, self.parameters, out)
-        return out[0], out[2 if probabilities else 1]
-
-
-def new_output(n: int, probabilities: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `out` of `infer_rows` for n rows."""
-    shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
-    return np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64), shares
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """All fields, as `infer_rows` takes them."""
+        return tuple(self)
 
 
 def scorer_parts(

@@ -39,7 +39,7 @@ def infer_rows(observation, mask, seeds, temperature, parameters, out):
         mask: int8, shape (n, NUM_ACTIONS).
         seeds: int64, shape (n,): seed of each row's draw; not read at temperature 0.
         temperature: divisor of the logits; 0 takes the most probable action, the lowest of equals.
-        parameters: see `Forward.parameters`.
+        parameters: the fields of `inference.Forward`.
         out: written: verdicts, int64, shape (n,); actions, int64, shape (n,), or (0,) to skip them; probabilities, float32,
             zeros of shape (n, NUM_ACTIONS), or (0, NUM_ACTIONS) to skip them.
     """

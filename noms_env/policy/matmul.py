@@ -52,10 +52,7 @@ def from_panels(panels: np.ndarray, outputs: int) -> np.ndarray:
 
 
 def _tile_code(rows: int) -> Callable[..., Any]:
-    """Return the code generator for some rows times a panel; numba calls it when it compiles a caller.
-
-    One loop over the terms of the sums (at least one). The compiler keeps the sums, two vectors per row, in registers.
-    """
+    """Return the code generator for some rows times a panel: the compiler keeps the sums, two vectors per row, in registers."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, panels, y = (context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 4))
@@ -64,25 +61,17 @@ def _tile_code(rows: int) -> Callable[..., Any]:
         first_term = builder.mul(panel, builder.mul(terms, SIZE(PANEL)))
         lines = [builder.add(row, SIZE(i)) for i in range(rows)]
         sources = [_pointer(builder, x.data, line, builder.extract_value(x.shape, 1)) for line in lines]
-        before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-        builder.branch(loop)
 
-        builder.position_at_end(loop)
-        term = builder.phi(SIZE)
-        sums = [builder.phi(VECTOR) for _ in range(2 * rows)]
-        columns = _vectors(builder, _pointer(builder, panels.data, term, SIZE(PANEL), first_term))
-        weights = [builder.load(column, align=4) for column in columns]
-        new_sums = []
-        for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
-            number = _broadcast(builder, builder.load(builder.gep(source, [term]), align=4))
-            new_sums += [_multiply_add(builder, sums[place + half], number, weights[half]) for half in range(2)]
-        next_term = builder.add(term, SIZE(1))
-        builder.cbranch(builder.icmp_signed("<", next_term, terms), loop, after)
-        for phi, start, next_value in zip([term, *sums], [SIZE(0), *[ZEROS] * len(sums)], [next_term, *new_sums], strict=True):
-            phi.add_incoming(start, before)
-            phi.add_incoming(next_value, loop)
+        def add_term(term: Any, sums: list[Any]) -> list[Any]:
+            columns = _vectors(builder, _pointer(builder, panels.data, term, SIZE(PANEL), first_term))
+            weights = [builder.load(column, align=4) for column in columns]
+            new_sums = []
+            for source, place in zip(sources, range(0, 2 * rows, 2), strict=True):
+                number = _broadcast(builder, builder.load(builder.gep(source, [term]), align=4))
+                new_sums += [_multiply_add(builder, sums[place + half], number, weights[half]) for half in range(2)]
+            return new_sums
 
-        builder.position_at_end(after)
+        new_sums = _loop(builder, SIZE(0), terms, 1, 2 * rows, add_term)
         offset = builder.mul(panel, SIZE(PANEL))
         for i, line in enumerate(lines):
             out = _vectors(builder, _pointer(builder, y.data, line, builder.extract_value(y.shape, 1), offset))
@@ -96,32 +85,22 @@ def _tile_code(rows: int) -> Callable[..., Any]:
 def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Generate the code that adds up some rows of a panel, each times a number.
 
-    One loop over `UNROLL` terms at a time (at least one group), each with its own two vectors of sums, so that no sum
-    waits for the one before. They are added up at the end.
+    Each of the `UNROLL` terms of a step has its own two vectors of sums, so that no sum waits for the one before.
     """
     places, amounts, panel_data, row = _sparse_operands(context, builder, signature, arguments)
-    begin, end = arguments[2:4]
-    before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
-    builder.branch(loop)
 
-    builder.position_at_end(loop)
-    term = builder.phi(SIZE)
-    sums = [builder.phi(VECTOR) for _ in range(2 * UNROLL)]
-    new_sums = []
-    for side in range(UNROLL):
-        index = builder.add(term, SIZE(side))
-        line = builder.zext(builder.load(builder.gep(places.data, [index]), align=2), SIZE)
-        number = _broadcast(builder, builder.load(builder.gep(amounts.data, [index]), align=4))
-        columns = _vectors(builder, _pointer(builder, panel_data, line, SIZE(PANEL)))
-        weights = [builder.load(column, align=4) for column in columns]
-        new_sums += [_multiply_add(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
-    next_term = builder.add(term, SIZE(UNROLL))
-    builder.cbranch(builder.icmp_signed("<", next_term, end), loop, after)
-    for phi, start, next_value in zip([term, *sums], [begin, *[ZEROS] * len(sums)], [next_term, *new_sums], strict=True):
-        phi.add_incoming(start, before)
-        phi.add_incoming(next_value, loop)
+    def add_terms(term: Any, sums: list[Any]) -> list[Any]:
+        new_sums = []
+        for side in range(UNROLL):
+            index = builder.add(term, SIZE(side))
+            line = builder.zext(builder.load(builder.gep(places.data, [index]), align=2), SIZE)
+            number = _broadcast(builder, builder.load(builder.gep(amounts.data, [index]), align=4))
+            columns = _vectors(builder, _pointer(builder, panel_data, line, SIZE(PANEL)))
+            weights = [builder.load(column, align=4) for column in columns]
+            new_sums += [_multiply_add(builder, sums[2 * side + half], number, weights[half]) for half in range(2)]
+        return new_sums
 
-    builder.position_at_end(after)
+    new_sums = _loop(builder, arguments[2], arguments[3], UNROLL, 2 * UNROLL, add_terms)
     for half, out in enumerate(_vectors(builder, row)):
         total = new_sums[half]
         for side in range(1, UNROLL):
@@ -131,26 +110,38 @@ def _sum_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
 
 def _add_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Generate the code that adds a row's part, times a number each, to some rows of a panel (at least one)."""
+    """Generate the code that adds a row's part, times a number each, to some rows of a panel."""
     places, amounts, panel_data, row = _sparse_operands(context, builder, signature, arguments)
-    begin, end = arguments[2:4]
     addends = [builder.load(part, align=4) for part in _vectors(builder, row)]
+
+    def add_to_row(term: Any, _sums: list[Any]) -> list[Any]:
+        line = builder.zext(builder.load(builder.gep(places.data, [term]), align=2), SIZE)
+        number = _broadcast(builder, builder.load(builder.gep(amounts.data, [term]), align=4))
+        for part, target in zip(addends, _vectors(builder, _pointer(builder, panel_data, line, SIZE(PANEL))), strict=True):
+            builder.store(_multiply_add(builder, builder.load(target, align=4), number, part), target, align=4)
+        return []
+
+    _loop(builder, arguments[2], arguments[3], 1, 0, add_to_row)
+    return context.get_dummy_value()
+
+
+def _loop(builder: Any, begin: Any, end: Any, step: int, vectors: int, body: Callable[..., list[Any]]) -> list[Any]:
+    """Generate a loop over terms from `begin` to `end` (at least one step), and return its sums, some vectors.
+
+    `body(term, sums)` generates the code of a step and returns the new sums.
+    """
     before, loop, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(loop)
-
     builder.position_at_end(loop)
-    term = builder.phi(SIZE)
-    line = builder.zext(builder.load(builder.gep(places.data, [term]), align=2), SIZE)
-    number = _broadcast(builder, builder.load(builder.gep(amounts.data, [term]), align=4))
-    for part, target in zip(addends, _vectors(builder, _pointer(builder, panel_data, line, SIZE(PANEL))), strict=True):
-        builder.store(_multiply_add(builder, builder.load(target, align=4), number, part), target, align=4)
-    next_term = builder.add(term, SIZE(1))
+    term, sums = builder.phi(SIZE), [builder.phi(VECTOR) for _ in range(vectors)]
+    new_sums = body(term, sums)
+    next_term = builder.add(term, SIZE(step))
     builder.cbranch(builder.icmp_signed("<", next_term, end), loop, after)
-    term.add_incoming(begin, before)
-    term.add_incoming(next_term, loop)
-
+    for phi, start, next_value in zip([term, *sums], [begin, *[ZEROS] * vectors], [next_term, *new_sums], strict=True):
+        phi.add_incoming(start, before)
+        phi.add_incoming(next_value, loop)
     builder.position_at_end(after)
-    return context.get_dummy_value()
+    return new_sums
 
 
 def _sparse_operands(context: Any, builder: Any, signature: Any, arguments: Any) -> tuple[Any, Any, Any, Any]:

@@ -21,10 +21,11 @@ from noms_env.core.chance import Seeds, draw_seeds
 from noms_env.observation.features import hand_sizes
 from noms_env.observation.layout import OBSERVATION_SIZE, START
 from noms_env.policy.attention import AttentionForward
+from noms_env.policy.attention_kernels import infer_with_attention
 from noms_env.policy.encoding import Encoding
 from noms_env.policy.file import PolicyFileError, PolicyInfo, kind_of, read_info, read_policy
 from noms_env.policy.inference import Forward
-from noms_env.policy.inference_kernels import FINE, OTHER_RULES
+from noms_env.policy.inference_kernels import FINE, OTHER_RULES, infer_rows
 from noms_env.variants import VARIANTS, Rules
 from noms_env.variants.table_record import choice_bytes, choice_names
 
@@ -34,8 +35,7 @@ POLICY_NAME = "policy.safetensors"
 class PolicyPlayer:
     """A trained policy: draws actions with the probabilities of its network.
 
-    A row's answer depends only on its observation, mask and seed, bit for bit, whatever the other rows are. A policy has no
-    value of a position, see `value`.
+    A row's answer depends only on its observation, mask and seed, bit for bit, whatever the other rows are.
 
     Attributes:
         info: description in the policy's file.
@@ -63,37 +63,18 @@ class PolicyPlayer:
                 self.forward = AttentionForward.folded(encoding, tensors, info.network["heads"])
             else:
                 self.forward = Forward.folded(encoding, tensors)
-        if not self.forward.is_finite():
+        if not all(np.isfinite(part).all() for part in _flatten(self.forward.parameters) if part.dtype == np.float32):
             raise PolicyFileError("the policy holds numbers that are too large for float32")
 
     def __repr__(self) -> str:
         return f"<PolicyPlayer: {', '.join(_describe_games(self.rule_sets))}; temperature={self.temperature:g}>"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """Return the display in a notebook: games, inputs and training."""
-        info = self.info
-        sees = ["the observation", *(what for what in ("card_features", "trick_features") if getattr(info, what))]
-        rows = {
-            "plays": "; ".join(_describe_games(self.rule_sets)),
-            "temperature": f"{self.temperature:g}",
-            "network": ", ".join(f"{name} {size}" for name, size in info.network.items()),
-            "sees": ", ".join(sees),
-            "learnt from": f"{info.decisions:,} decisions, seed {info.seed}",
-            "value": "none",
-        }
-        lines = ["| PolicyPlayer | |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in rows.items())]
-        return {"text/plain": repr(self), "text/markdown": "\n".join(lines)}
-
     @property
     def value(self) -> NoReturn:
-        """Not available: a policy file holds only the actor.
+        """Not available (AttributeError): a policy file holds only the actor.
 
-        The critic stays with the training. It usually saw all hands there, so its output would tell a seat what it may not
-        know. The search on a policy estimates what a seat may expect of a deal: `SearchPlayer.values`, and `value` in
-        `SearchPlayer.targets`.
-
-        Raises:
-            AttributeError: always.
+        The critic usually saw all hands in training, so its output would tell a seat what it may not know.
+        `SearchPlayer.values` and `SearchPlayer.targets` estimate what a seat may expect of a deal.
         """
         raise AttributeError(
             "a policy file holds no value, since the critic saw all hands in training; values and targets of the player "
@@ -137,13 +118,9 @@ class PolicyPlayer:
         return int(actions[0]) if np.ndim(mask) == 1 else actions
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray, *, temperature: float | None = None) -> np.ndarray:
-        """Return the probabilities of all actions; arguments and errors as in `act`.
+        """Return the probabilities of all actions, float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row.
 
-        At temperature 0 the action that `act` takes has probability 1.
-
-        Returns:
-            float32, shape (n, NUM_ACTIONS), or (NUM_ACTIONS,) for one row: 0 for actions that are not legal; zeros if nothing
-            is legal.
+        Arguments and errors are those of `act`. At temperature 0 the action that `act` takes has probability 1.
         """
         rows, masks = _check_rows(observation, mask)
         heat = self.temperature if temperature is None else _check_temperature(temperature)
@@ -156,12 +133,16 @@ class PolicyPlayer:
 
     def _infer(self, rows: np.ndarray, masks: np.ndarray, seeds: np.ndarray, heat: float, *, probabilities: bool) -> np.ndarray:
         """Run the network; refuse rows that it was not trained for."""
-        verdict, out = self.forward.infer(rows, masks, seeds, heat, probabilities)
+        n = len(rows)
+        kernel: Any = infer_rows if isinstance(self.forward, Forward) else infer_with_attention
+        verdict, actions = np.empty(n, np.int64), np.empty(0 if probabilities else n, np.int64)
+        shares = np.zeros((n if probabilities else 0, NUM_ACTIONS), np.float32)
+        kernel(rows, masks, seeds, heat, self.forward.parameters, (verdict, actions, shares))
         if (verdict != FINE).any():
             row = int(np.flatnonzero(verdict != FINE)[0])
-            prefix = f"row {row} of {len(rows)}: " if len(rows) > 1 else ""
+            prefix = f"row {row} of {n}: " if n > 1 else ""
             raise ValueError(prefix + self._explain_refusal(int(verdict[row]), rows[row], masks[row]))
-        return out
+        return shares if probabilities else actions
 
     def _explain_refusal(self, verdict: int, observation: np.ndarray, mask: np.ndarray) -> str:
         if verdict == OTHER_RULES:
@@ -190,18 +171,24 @@ class PolicyPlayer:
         return f"{_name_table(name, seats)} with hands of {int(observation[START['numbers']])} cards instead of {sizes}"
 
 
+def _flatten(part: Any) -> list[np.ndarray]:
+    if isinstance(part, tuple):
+        return [array for inner in part for array in _flatten(inner)]
+    return [part] if isinstance(part, np.ndarray) else []
+
+
 def _describe_games(rule_sets: Sequence[Rules]) -> list[str]:
     """Return the tables of a policy: `noms with 3 to 5 seats`, and options that differ from their defaults."""
     seats: dict[tuple[str, str], list[int]] = {}
     for rules in rule_sets:
         _, *chosen = rules.summary.split(", ", 1)
         seats.setdefault((rules.variant.name, "".join(f", {options}" for options in chosen)), []).append(rules.seats)
-    return [f"{variant} with {_format(sorted(set(numbers)))} seats{options}" for (variant, options), numbers in seats.items()]
+    return [f"{variant} with {_format({*numbers})} seats{options}" for (variant, options), numbers in seats.items()]
 
 
-def _format(ascending: Sequence[int]) -> str:
-    low, high = ascending[0], ascending[-1]
-    return span(low, high) if len(ascending) == high - low + 1 else ", ".join(map(str, ascending))
+def _format(numbers: set[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return span(low, high) if len(numbers) == high - low + 1 else ", ".join(map(str, sorted(numbers)))
 
 
 def _name_table(variant: str, seats: int) -> str:
@@ -235,15 +222,12 @@ def _check_temperature(temperature: Any) -> float:
 
 
 def load_policy(path_or_name: Path | str, temperature: float = 1.0) -> PolicyPlayer:
-    """Load the player of a policy file; `noms_env.load_player` also knows players that are not policies.
+    """Load the player of a policy file, or raise PolicyFileError; `noms_env.load_player` knows other players too.
 
     Args:
         path_or_name: a policy file, a folder with a `policy.safetensors`, or the name of a policy that comes with the package,
             or of a game: `noms` is the policy that comes with the package for noms. Names take precedence over folders.
         temperature: see `PolicyPlayer.act`.
-
-    Raises:
-        PolicyFileError: there is no such file or name, or it holds no usable policy.
     """
     info, encoding, tensors = read_policy(policy_file_of(path_or_name))
     return PolicyPlayer(info, encoding, tensors, temperature)
@@ -259,11 +243,7 @@ def shipped_policies() -> dict[str, Path]:
 
 
 def policy_of_game(variant: str) -> Path | None:
-    """Return the file of the policy that comes with the package for a game; None if there is none.
-
-    Of several, the one named after the game comes first, then one for fixed options before one for any, then the one trained on
-    most decisions, then the first by name. Unusable files are skipped.
-    """
+    """Return the file of the policy that comes with the package for a game; None if there is none."""
     names = _find_policies(variant)
     return shipped_policies()[next(iter(names))] if names else None
 
@@ -279,7 +259,11 @@ def policy_name_for(rules: Rules) -> str | None:
 
 
 def _find_policies(variant: str) -> dict[str, PolicyInfo]:
-    """Return the policies that come with the package for a game, the first choice of `policy_of_game` first."""
+    """Return the usable policies that come with the package for a game, the first choice first.
+
+    The one named after the game comes first, then those for fixed options before those for any, then those trained on most
+    decisions, then those first by name.
+    """
     infos = {name: info for name, info in _read_shipped().items() if info and variant in _variants(info)}
     return dict(sorted(infos.items(), key=lambda item: (item[0] != variant, bool(item[1].drawn), -item[1].decisions, item[0])))
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noms_env.core.actions import NUM_CALLS
-from noms_env.observation.features import AUCTION_CALLS, COPY, IDENTITY
+from noms_env.observation.features import AUCTION_CALLS, COPY
 from noms_env.observation.layout import CARD_BYTES, SEAT_BYTES, START
-from noms_env.policy.encoding import CARDS, Encoding
+from noms_env.policy.encoding import Encoding
 from noms_env.policy.extra_features import SECTIONS, section_start
 
 AGES = 20
@@ -73,9 +73,7 @@ class Tokens:
     @classmethod
     def of(cls, encoding: Encoding, privileged: bool = False) -> Tokens:
         """Return the tokens of an encoding. A privileged network sees the hidden features after the encoding's own."""
-        pairs = zip(encoding.index[IDENTITY].tolist(), encoding.value[IDENTITY].tolist(), strict=True)
-        place_of = {pair: k for k, pair in enumerate(pairs)}
-        cards = [int(choice) for choice in encoding.choices if choice < CARDS]
+        place_of, cards = encoding.column_of, encoding.cards_to_play
         seats = max(rules.seats for rules in encoding.rule_sets + encoding.drawn)
         starts = [START["hand"], *(START["played"] + CARD_BYTES * seat for seat in range(seats))]
         starts += [START[name] for name in ("trick_of", "exposed", "previous_deal")] + [*map(section_start, range(SECTIONS))]

@@ -13,7 +13,7 @@ import pytest
 
 import noms_env
 from noms_env import BatchEnv, RulesError, SeatEnv, SeatVectorEnv, Table, TableGroup, show
-from noms_env.envs.wrappers import wrapped_env
+from noms_env.envs.aec import wrapped_env
 from noms_env.variants import VARIANTS
 from tests.begin import begin
 
@@ -79,26 +79,6 @@ def test_the_value_of_a_policy_is_refused() -> None:
     assert not hasattr(policy, "value")
     with pytest.raises(AttributeError, match=r"no value.*search:POLICY"):
         policy.value  # type: ignore[attr-defined]  # noqa: B018 - the attribute is what is tested
-
-
-def table_rows(mimebundle: dict[str, str]) -> dict[str, str]:
-    """Read the rows of a Markdown table."""
-    return dict(line.strip("| ").split(" | ") for line in mimebundle["text/markdown"].splitlines()[2:])
-
-
-def test_a_notebook_describes_many_tables_and_policies() -> None:
-    batch = BatchEnv("noms", 1024, seed=7, hidden_state=True)
-    mimebundle = batch._repr_mimebundle_(include=None, exclude=None)
-    assert mimebundle["text/plain"] == repr(batch)
-    rows = table_rows(mimebundle)
-    assert (rows["seed"], rows["observation"], rows["mask"]) == ("7", "uint8 (1024, 1072)", "int8 (1024, 150)")
-    assert rows["episodes"] != table_rows(begin(batch)._repr_mimebundle_())["episodes"] == "0 of 1,024 over"
-    envs = SeatVectorEnv(8, "up_down", opponents="thumb", observation="bytes", mask_in="info")
-    rows = table_rows(envs._repr_mimebundle_())
-    assert rows["opponents"] == '"thumb"'
-    assert rows["observation"].endswith("uint8 (8, 1072)")
-    rows = table_rows(noms_env.load_player("noms@0")._repr_mimebundle_())  # type: ignore[attr-defined]  # it is a policy
-    assert (rows["plays"], rows["temperature"], rows["value"]) == ("noms with 4 seats", "0", "none")
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

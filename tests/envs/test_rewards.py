@@ -4,7 +4,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import noms_env
 from noms_env.core.actions import CALL_WORDS, PASS
 from noms_env.core.cards import CARD_WORDS
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.validation import REWARDS
+from noms_env.envs.validation import Reward
 from tests.begin import begin
 from tests.envs.play import EPISODES, KINDS, Kind, choose, make, play_out, walk_on
 from tests.variants.table_help import members
@@ -46,7 +46,7 @@ def expected_rewards(reward: str, points: list[float], winners: list[int]) -> li
     return points
 
 
-@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("reward", get_args(Reward))
 @pytest.mark.parametrize(("name", "episode"), EPISODES)
 def test_the_rewards_from_last_add_up_to_the_score(name: str, episode: str, reward: str) -> None:
     env = make(KINDS[name], episode=episode, reward=reward)

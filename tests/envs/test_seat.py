@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium
 import numpy as np
@@ -19,9 +19,9 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 import noms_env
 from noms_env import IllegalActionError, SeatEnv, show
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.gym.seat_players import learner_seats
+from noms_env.envs.gym.seat_config import learner_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
-from noms_env.envs.validation import REWARDS, Episode, Reward
+from noms_env.envs.validation import Episode, Reward
 from noms_env.players import Player, make_player
 from noms_env.variants import VARIANTS
 from tests.agreement import deck_words
@@ -99,7 +99,7 @@ def replay_in_aec(env: SeatEnv, aec: TrickTakingEnv, results: list[Any], others:
     np.testing.assert_array_equal(info["winners"], expected_info["winners"], strict=True)
 
 
-@pytest.mark.parametrize("reward", REWARDS)
+@pytest.mark.parametrize("reward", get_args(Reward))
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_learner_gets_the_same_as_in_the_aec_environment(variant: str, reward: Reward) -> None:
     cases: list[tuple[Episode, str, int]] = [("deal", "thumb", 1), ("deal", "greedy", 0), ("match", "thumb", 2)]

@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from noms_env import SeatEnv
 from noms_env.envs.aec import TrickTakingEnv
-from noms_env.envs.gym.seat_players import PlayerStreams, engine_streams
+from noms_env.envs.gym.seat_config import PlayerStreams, engine_streams
 from noms_env.players import make_player
 from tests.agreement import deck_words
 from tests.begin import begin

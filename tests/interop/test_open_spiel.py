@@ -25,6 +25,7 @@ from open_spiel.python.algorithms.exploitability import exploitability  # noqa: 
 from open_spiel.python.bots.uniform_random import UniformRandomBot  # noqa: E402
 
 from noms_env.interop.open_spiel import (  # noqa: E402
+    MATCH_OPTIONS,
     DealGame,
     DealState,
     InformationStateObserver,
@@ -33,10 +34,9 @@ from noms_env.interop.open_spiel import (  # noqa: E402
     game_name,
     options_of,
     parameters_of,
+    reconstruct_history,
     state_of,
 )
-from noms_env.interop.open_spiel.parameters import MATCH_OPTIONS  # noqa: E402
-from noms_env.interop.open_spiel.reconstruct_history import reconstruct_history  # noqa: E402
 from noms_env.micro.explicit_chance import CHANCE, OVER, PLAYING, ExplicitChanceDeal  # noqa: E402
 from noms_env.players import Player, make_player  # noqa: E402
 from noms_env.record import record_matches  # noqa: E402

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
-from noms_env.envs.batch import make_batch
-from noms_env.envs.table_groups import TableGroup
+from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.players import Player, make_player
 from noms_env.table import Table
 from noms_env.variants import GAMES, Rules

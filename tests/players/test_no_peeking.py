@@ -8,8 +8,7 @@ import pytest
 
 from noms_env.belief.determinize import sampled_tables
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.envs.batch import make_batch
-from noms_env.envs.table_groups import TableGroup
+from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.players import NOBODY, Player, make_player
 from noms_env.players.greedy import greedy_rows
 from noms_env.players.registry import FIRST, NEWEST

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from noms_env.core.actions import MOST, NUM_ACTIONS
-from noms_env.envs.batch import make_batch
-from noms_env.envs.table_groups import TableGroup
+from noms_env.envs.batch import TableGroup, make_batch
 from noms_env.observation.layout import OBSERVATION_SIZE
 from noms_env.players import NOBODY
 from noms_env.policy.encoding import Encoding, make_encoding

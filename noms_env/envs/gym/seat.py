@@ -20,8 +20,15 @@ from noms_env.core.chance import MAX_SEED
 from noms_env.engine import batch_kernels
 from noms_env.engine.row_kernels import IS_SCORED
 from noms_env.envs.common import ILLEGAL_HINT, ILLEGAL_REWARD, POSITION_KEYS, Observation, frame, notebook
-from noms_env.envs.gym.seat_config import SeatConfig
-from noms_env.envs.gym.seat_players import PlayerStreams, Seat, checked_seat, engine_streams, is_random, learner_seats
+from noms_env.envs.gym.seat_config import (
+    PlayerStreams,
+    Seat,
+    SeatConfig,
+    checked_seat,
+    engine_streams,
+    is_random,
+    learner_seats,
+)
 from noms_env.envs.modules import environment_id
 from noms_env.envs.option_types import Options
 from noms_env.envs.results import deal_rewards, members
@@ -212,10 +219,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return self._seen(info), reward, terminated, truncated, info
 
     def action_masks(self) -> np.ndarray:
-        """Return the legal actions of the learner after the last `reset` or `step`: bool, shape (NUM_ACTIONS,).
-
-        MaskablePPO of sb3-contrib calls this method.
-        """
+        """Return the legal actions after the last `reset` or `step`: bool, shape (NUM_ACTIONS,). MaskablePPO calls this."""
         return self._mask.astype(np.bool_)
 
     def render(self) -> Any:
@@ -246,10 +250,7 @@ class SeatEnv(gymnasium.Env[Observation, int | np.integer]):
         return status
 
     def _play_on(self, status: int) -> tuple[float, bool, bool, dict[str, Any]]:
-        """Take the actions of the others until the learner's turn or the end of the episode.
-
-        Args:
-            status: from `Table.step`.
+        """Play until the learner's turn or the end of the episode, from a status of `Table.step`.
 
         Returns:
             Reward, terminated, truncated, info.
