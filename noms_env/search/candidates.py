@@ -60,10 +60,10 @@ def write_policy_candidates(tables, row, probabilities, actions, weights, member
 
 
 def policy_candidates(tables: np.ndarray, row: int, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the candidates of a row in which a seat is to act, with their probabilities by a policy.
+    """Return the candidates of a row in which a seat is to act, by a policy's probabilities, float32, shape (NUM_ACTIONS,).
 
-    `probabilities` are those of all actions, float32, shape (NUM_ACTIONS,). Returns three arrays of shape (A,): the candidates,
-    int64; the probability of each class of actions, float64; and the most probable action of each class, int64.
+    Returns three arrays of shape (A,): the candidates, int64; the probability of each class of actions, float64; and the most
+    probable action of each class, int64.
     """
     actions, members, weights = np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS)
     count = write_policy_candidates(tables, row, probabilities, actions, weights, members)

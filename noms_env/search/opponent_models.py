@@ -98,22 +98,6 @@ def allow_slips(chance, slips, legal):
     return (1 - slips) * chance + slips / legal
 
 
-def chances_of(
-    model: Model, replays: np.ndarray, rows: np.ndarray, observations: np.ndarray, masks: np.ndarray, action: int
-) -> np.ndarray:
-    """Return the probability of an action by a model, in some rows of replays, float64, shape (n,).
-
-    `rows` is int64, shape (n,). `observations`, uint8, shape (n, OBSERVATION_SIZE), and `masks`, int8, shape (n, NUM_ACTIONS),
-    are those of the seats to act.
-    """
-    if model is not None:
-        chances = model.probabilities(observations, masks, temperature=1)[:, action].astype(np.float64)
-        return np.asarray((1 - SLIPS) * chances + SLIPS / masks.sum(axis=1))
-    chances = np.empty(len(rows))
-    write_thumb_chances(replays, rows, action, new_workspaces(FIRST), chances)
-    return chances
-
-
 @jit
 def write_thumb_chances(tables, rows, action, workspaces, chances):
     """Write the probability of an action by rules of thumb in some rows."""
@@ -179,10 +163,7 @@ def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_
 
 
 def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], logs: np.ndarray) -> None:
-    """Add `log_likelihoods` to `logs`.
-
-    Only the hands are hidden, so a seat with the same hand in several worlds has the same observation. Models see it once.
-    """
+    """Add `log_likelihoods` to `logs`. Worlds in which the seat to act has the same hand are seen by the models once."""
     n = len(worlds)
     replays, valid, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
     observation, mask = np.empty((n, OBSERVATION_SIZE // 8), np.int64), np.empty((n, PADDED_MASK_SIZE // 8), np.int64)
@@ -198,7 +179,12 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
             write_observations(replays, distinct, observation, mask)
             observations, masks = observation.view(np.uint8)[: len(distinct)], mask.view(np.int8)[: len(distinct), :NUM_ACTIONS]
             for model, log in zip(models, logs, strict=True):
-                chances = chances_of(model, replays, distinct, observations, np.ascontiguousarray(masks), action)
+                if model is None:
+                    chances = np.empty(len(distinct))
+                    write_thumb_chances(replays, distinct, action, new_workspaces(FIRST), chances)
+                else:
+                    probabilities = model.probabilities(observations, np.ascontiguousarray(masks), temperature=1)
+                    chances = (1 - SLIPS) * probabilities[:, action].astype(np.float64) + SLIPS / masks.sum(axis=1)
                 log[actor, rows[:n_asked]] += np.log(chances)[places]
         step_replays(replays, action, valid)
     compare_with_worlds(worlds, replays, valid)
@@ -322,16 +308,10 @@ def draw_worlds(
     row_threads: RowThreads = ONE_THREAD,
     memory: np.ndarray | float = 0.0,
 ) -> Worlds:
-    """Draw `count` worlds of a row, in no order; without models they are uniform, and all seats play like the policy.
+    """Draw `count` worlds of a row in which a seat is to act, in no order, by models of the others.
 
-    Args:
-        tables: as `kernel_view` makes them.
-        row: a row in which a seat is to act.
-        seed: source of all randomness, 0 to 2**63 - 1.
-        models: models of the others.
-        count: number of worlds.
-        row_threads: threads that share the work; the worlds do not depend on them.
-        memory: sum of `recall_styles` of earlier deals, shape (models, MAX_SEATS).
+    Without models they are uniform, and all seats play like the policy. The worlds do not depend on the threads. `tables` are
+    as `kernel_view` makes them, and `memory`, shape (models, MAX_SEATS), is the sum of `recall_styles` of earlier deals.
     """
     sampling, draws, styles = new_sampling_workspace(), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64)
     worlds = Worlds(kernel_view(new_tables(count)), draws, styles)

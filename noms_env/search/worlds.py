@@ -33,10 +33,9 @@ class Worlds(NamedTuple):
 
 @jit
 def deal_worlds(tables, row, seed, worlds, numbers, sampling):
-    """Deal worlds of the seat to act in a row into the first `len(numbers)` rows of `worlds`.
+    """Deal worlds of the seat to act in a row into the first `len(numbers)` rows of `worlds`; `numbers` are int64: 0, 1, ...
 
-    World k depends only on k and the seed, 0 to 2**63 - 1. `tables` and `worlds` are as `kernel_view` makes them, `numbers` is
-    int64, shape (n,): 0, 1, ..., and `sampling` comes from `belief.new_sampling_workspace`.
+    World k depends only on k and the seed, 0 to 2**63 - 1. `sampling` comes from `belief.new_sampling_workspace`.
     """
     for world in range(len(numbers)):
         worlds[world] = tables[row]

@@ -7,7 +7,6 @@ fixed within a deal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
 from threading import Event
 from typing import Any, Protocol, runtime_checkable
 
@@ -36,15 +35,13 @@ class LearnsFromDeals(Protocol):
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
         """Learn from the finished deals at some rows of a batch, int64, shape (n,)."""
-        ...
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
     """Make the rule sets of a run: each game with each number of seats that it allows, or its default for no `seats`.
 
-    Each option is for every game that has it.
-
-    RulesError for an unknown game, a number of seats or an option that no game has, or an invalid value.
+    Each option is for every game that has it. RulesError for an unknown game, a number of seats or an option that no game has,
+    or an invalid value.
     """
     games, chosen = [game(name) for name in variants], dict(options or {})
     names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
@@ -193,9 +190,16 @@ def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
     A player is a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` for tables on a GPU. `seating`, integers, shape
     (n, MAX_SEATS), is the index of the player on each seat.
     """
-    on_cpu = pool.batch.device == "cpu"
-    for actions in choices_of(pool.batch, players, seating) if on_cpu else choices_on_gpu(pool, players, seating):
-        pool.step(actions)
+    if pool.batch.device == "cpu":
+        for actions in choices_of(pool.batch, players, seating):
+            pool.step(actions)
+        return
+    from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
+
+    seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
+    while pool.goes_on.any():
+        for _ in range(LOOK):  # surplus actions at the end have no effect
+            pool.step(seated.act())  # type: ignore[arg-type]
 
 
 def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
@@ -212,16 +216,6 @@ def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) 
             if len(mine) > 0:
                 actions[mine] = player(batch, mine)
         yield actions
-
-
-def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarray) -> Iterator[Any]:
-    """Yield actions as `choices_of`, on a GPU; a few surplus ones at the end have no effect."""
-    from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
-
-    seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
-    while pool.goes_on.any():
-        for _ in repeat(None, LOOK):
-            yield seated.act()
 
 
 def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> Iterator[np.ndarray]:

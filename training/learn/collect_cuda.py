@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from noms_env.core.state import MAX_SEATS
 from noms_env.cuda.arrays import SIMULATED
 from noms_env.cuda.players.encoding import LearnerRows
 from noms_env.cuda.players.player import GpuPlayer
@@ -182,8 +181,7 @@ class _Tables:
             words = from_dlpack(self.batch.tables).view(torch.int16)
             words[:, WANTED_SIZE] = torch.from_numpy(draw_sizes(pool, self.worker.rule_sets, rng)).to(words)
         pool.deal(iteration)
-        nobody = np.zeros((len(pool), MAX_SEATS), np.int64)
-        seating = nobody if opponent is None else draw_seating(pool.seats, share, rng, alone)
+        seating = draw_seating(pool.seats, None if opponent is None else share, rng, alone)
         seated = self._seat(opponent, seating, seed)
         steps = [part for part in self._steps(seated, opponent) if len(part["choice"]) > 0]
         reward = relative_points(from_dlpack(self.batch.points).cpu().numpy(), pool.seats)

@@ -69,15 +69,6 @@ class Figures:
                 points.means.append(value)
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
 
-    def probes(self) -> list[tuple[str, str, str]]:
-        """Return rules, name and value of the main behaviour statistics, at most `MAX_PROBES`."""
-        from ..evaluation.behaviour_stats import MAIN, as_read
-
-        named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
-        figures = [(rules, probe, self.latest.get(f"eval/probe/{rules}/{probe}")) for rules in named for probe in MAIN]
-        shown = [(rules, probe, value) for rules, probe, value in figures if value is not None][:MAX_PROBES]
-        return [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in shown]
-
 
 class Lines(Watcher):
     """Prints a line of progress at intervals, for files and pipes."""
@@ -186,12 +177,16 @@ def update_table(figures: Figures) -> Table:
 
 
 def probe_table(figures: Figures) -> Table:
-    """Make the table of behaviour statistics."""
-    table = new_table("behaviour", "")
-    probes = figures.probes()
-    several = len({rules for rules, _, _ in probes}) > 1
-    for rules, text, value in probes:
-        table.add_row(f"{text} ({rules_text(rules)})" if several else text, value)
+    """Make the table of the main behaviour statistics, at most `MAX_PROBES`."""
+    from ..evaluation.behaviour_stats import MAIN, as_read
+
+    table, latest = new_table("behaviour", ""), figures.latest
+    named = dict.fromkeys(name.split("/")[2] for name in latest if name.startswith("eval/probe/"))
+    probes = [(rules, probe) for rules in named for probe in MAIN if f"eval/probe/{rules}/{probe}" in latest][:MAX_PROBES]
+    several = len({rules for rules, _ in probes}) > 1
+    for rules, probe in probes:
+        name = f"{MAIN[probe]} ({rules_text(rules)})" if several else MAIN[probe]
+        table.add_row(name, as_read(probe, latest[f"eval/probe/{rules}/{probe}"]))
     return table
 
 

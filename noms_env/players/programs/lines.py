@@ -62,13 +62,9 @@ def wants_observation(answer: bytes) -> bool:
 
 
 def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarray | None = None) -> bytes:
-    """Return the line of a decision: the view and the legal actions of the seat to act.
+    """Return the line of a decision: the view and the legal actions of the seat to act at a table (`table_record.TABLE`).
 
-    Args:
-        row: a table (`table_record.TABLE`) in which a seat is to act.
-        mask: 1 for each legal action, int8, shape (NUM_ACTIONS,).
-        seed: for the program's random choices.
-        observation: uint8, shape (OBSERVATION_SIZE,), for a program that asks for it.
+    `mask` is int8, shape (NUM_ACTIONS,); `observation`, uint8, shape (OBSERVATION_SIZE,), is for a program that asks for it.
     """
     fixed = _write_rules(row.tobytes()[_RULES_START:_RULES_END])
     table = _unpack(row)

@@ -54,10 +54,7 @@ class ProgramPlayer(RowByRow):
     wants_tables: ClassVar[bool] = True
 
     def __init__(self, name: str, words: Sequence[str], limit: float = LIMIT) -> None:
-        """Set up the player; the program starts when first asked.
-
-        `words` are the program and its arguments, `limit` the seconds for each decision.
-        """
+        """Set up the player: the program and its arguments, which start when first asked, and the seconds for a decision."""
         self.name = name
         self._words, self._limit = list(words), limit
         self._program: Program | None = None
@@ -90,7 +87,7 @@ class ProgramPlayer(RowByRow):
             self._program = None
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """See `RowByRow`; raises ForfeitError if the program fails."""
+        """See `RowByRow`; ForfeitError if the program fails."""
         if self._failures >= MAX_FAILURES:
             raise ForfeitError(self.name, f"failed {MAX_FAILURES} times in a row and was not asked again")
         try:
@@ -107,11 +104,7 @@ class ProgramPlayer(RowByRow):
 
 
 def load_program(name: str, limit: float | None = None) -> ProgramPlayer:
-    """Load the player of `cmd:PROGRAM`, and start its program; `limit` as in `noms_env.load_player`.
-
-    Raises:
-        ValueError: the program cannot be started, or does not speak the protocol.
-    """
+    """Load the player of `cmd:PROGRAM`, and start it; ValueError if that fails, or it does not speak the protocol."""
     try:
         words = command_words(name)
     except ValueError as error:

@@ -68,12 +68,9 @@ _FIELDS: list[tuple[Any, ...]] = [
 
 
 def position_type(counts: int = MAX_COUNTS, words: int = 1 << CACHE_BITS) -> np.dtype:
-    """Return the record of the working memory of a search.
+    """Return the record of the working memory of a search, with a maximum number of counts.
 
-    Args:
-        counts: maximum number of counts.
-        words: size of the cache, a power of 2, at least 64 (`moves.clear_cache`). A smaller cache slows the search, with the
-            same results.
+    `words`, a power of 2, at least 64, is the size of the cache. A smaller one slows the search, with the same results.
     """
     sized = [
         ("values", _I8, (counts, MAX_SEATS)),  # of an end, to each seat; of another count, the maximum that it may reach

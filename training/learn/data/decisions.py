@@ -95,7 +95,6 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
             raise ExportError(f"line {line}: {record}")
         try:
             table = before[1] if before is not None and _follows(record, before[0]) else None
-            _check_memory(record, table)
             decisions, table = _replayed_decisions(record, table, number)
         except RecordError as error:
             raise ExportError(f"line {line}: {error}") from error
@@ -108,14 +107,10 @@ def _follows(record: Record, before: Record) -> bool:
     return same and record["deal"] == before["deal"] + 1
 
 
-def _check_memory(record: Record, before: Table | None) -> None:
-    """Check that the previous deal is available if observations depend on it; RecordError if not."""
+def _replayed_decisions(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
     for option in ("observe_previous_hand", "accumulate"):
         if record["options"].get(option) and record["deal"] > 0 and before is None:
             raise RecordError(f"{option} shows the deals before, but deal {record['deal'] - 1} is not on the line before")
-
-
-def _replayed_decisions(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
     steps = record["steps"]
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
@@ -143,17 +138,12 @@ def _fill(decisions: Decisions, columns: Mapping[str, Any]) -> Decisions:
 def from_play(
     rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int = 0, first: int = 0, targets: bool = False
 ) -> Iterator[tuple[Decisions, int]]:
-    """Play matches lazily, and yield the decisions of all seats, including forced ones.
+    """Play matches lazily; yield the decisions of whole deals, including forced ones, and the number of matches that ended.
 
     There is one player for all seats, or one per seat. `seed`, 0 to 2**63 - 1, determines cards and players: match m has the
     cards of `noms_env.record.record_matches` with the same seed. `targets` adds the columns `TARGETS`.
 
-    Yields:
-        Decisions of whole deals, and the number of matches that ended with them.
-
-    Raises:
-        ValueError: a number is out of range, or a player cannot play under these rules.
-        ForfeitError: a player failed.
+    ValueError if a number is out of range or a player cannot play under these rules, ForfeitError if a player failed.
     """
     check_seed(seed)
     if not 1 <= matches <= MAX_MATCHES:
