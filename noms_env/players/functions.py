@@ -32,8 +32,7 @@ from noms_env.core.messages import printable
 from noms_env.players.foreign_code import ForfeitError
 from noms_env.players.protocol import RowByRow, check_player
 
-GROUP = "noms_env.players"
-"""The group of entry points."""
+GROUP = "noms_env.players"  # the group of entry points
 WANTED = (
     "a player is a function without arguments that returns one (noms_env.players.Player), "
     "or act(observation, mask, rng), which returns the number of a legal action"
@@ -41,8 +40,7 @@ WANTED = (
 _NAME = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _NOT_THEIRS = {"noms_env", "noms_training", "importlib", "_frozen_importlib", "_frozen_importlib_external"}
 """Packages whose lines do not belong to a third-party player."""
-FAILURES = (Exception, SystemExit)
-"""Exceptions that forfeit the table; Ctrl-C is the user's."""
+FAILURES = (Exception, SystemExit)  # exceptions that forfeit the table; Ctrl-C is the user's
 
 Act = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
 """One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and random generator."""

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 BASE = 509
 """Maximum number of players for which `decision_seed` distinguishes all seatings: 509 to the power of 7 is below 2**63."""
-NOBODY = -1
-"""The answer for a row in which nobody is to act: its mask is all zeros."""
+NOBODY = -1  # the answer for a row in which nobody is to act: its mask is all zeros
 
 
 class Player(Protocol):

@@ -34,10 +34,8 @@ FIRST, NEWEST = 1, 2
 without one dates from the first version."""
 POLICIES = {"cpu": "noms_env.policy.player", "cuda": "noms_env.cuda.players.policy"}
 """The module that loads policies, for each device."""
-POLICY = "policy"
-"""The parameter of a player that names a policy."""
-COMMAND = "cmd:"
-"""Prefix of the names of programs."""
+POLICY = "policy"  # the parameter of a player that names a policy
+COMMAND = "cmd:"  # prefix of the names of programs
 Kind = Literal["built-in", "policy", "function", "program"]
 FOREIGN = {"function": "noms_env.players.functions:load_function", "program": "noms_env.players.programs.player:load_program"}
 """Loader of third-party players, for each kind."""
@@ -306,15 +304,10 @@ def load_players(players: Players, seats: int, rules: Rules, what: str = "player
 
 
 class AnyOptions(tuple[Rules, ...]):
-    """The evaluation rules of a policy for any options. It contains all rules of its games, with known numbers of seats.
+    """The evaluation rules of a policy for any options. It contains all rules of its games, with known numbers of seats."""
 
-    Attributes:
-        trained: all rules that it was trained with.
-        options: the options that it sees.
-    """
-
-    trained: tuple[Rules, ...]
-    options: frozenset[str]
+    trained: tuple[Rules, ...]  # all rules that it was trained with
+    options: frozenset[str]  # that it sees
 
     @classmethod
     def of(cls, rule_sets: Iterable[Rules], drawn: Iterable[Rules], options: Iterable[str]) -> AnyOptions:

@@ -21,8 +21,7 @@ from noms_env.engine.row_kernels import write_members
 
 MAX_CANDIDATES = 48
 """Maximum without a policy: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
-MIN_NOMINATION_CHANCE = 0.005
-"""Minimum probability by a policy with which it adds a card to nominate to the candidates."""
+MIN_NOMINATION_CHANCE = 0.005  # minimum probability by a policy with which it adds a card to nominate to the candidates
 
 
 @jit

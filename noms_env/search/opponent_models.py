@@ -55,22 +55,16 @@ from noms_env.variants.table_record import new_tables
 UNIFORM, MIXTURE = "uniform", "mixture"
 POOL = 1
 """Worlds in a pool per drawn world. 2 take 50 % more time, and gain nothing (docs/search.md)."""
-MAX_POOLS = 4
-"""Maximum number of pools, if few worlds have nearly all the weight."""
-MIN_EFFECTIVE_SHARE = 0.2
-"""Effective number of worlds in a pool, per drawn world, below which the pool grows."""
+MAX_POOLS = 4  # maximum number of pools, if few worlds have nearly all the weight
+MIN_EFFECTIVE_SHARE = 0.2  # effective number of worlds in a pool, per drawn world, below which the pool grows
 EXPONENT = 0.25
 """Chosen among 0.25, 0.5 and 1: only with 0.25 does a mixture predict the hidden cards better than uniform worlds in every
 game, for every player measured: the policy, `thumb` and `pimc:100` (docs/search.md). No model is exact: 1 is overconfident."""
-POOL_STRIDE = 0x9E3779B97F4A7C15 >> 1
-"""Step between the seeds of a task's pools."""
-SLIPS = 0.02
-"""Assumed probability that a policy takes a random legal action instead."""
-THUMB_SLIPS = 0.3
-"""The same for rules of thumb, which name one action."""
+POOL_STRIDE = 0x9E3779B97F4A7C15 >> 1  # step between the seeds of a task's pools
+SLIPS = 0.02  # assumed probability that a policy takes a random legal action instead
+THUMB_SLIPS = 0.3  # the same for rules of thumb, which name one action
 
-Model = PolicyPlayer | None
-"""Model of an opponent: a policy, or None for rules of thumb."""
+Model = PolicyPlayer | None  # model of an opponent: a policy, or None for rules of thumb
 
 
 def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
@@ -152,8 +146,7 @@ def clear_logs(logs, world, number):
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
     """Return the log-likelihood of each seat's actions under each model, float64, shape (models, MAX_SEATS, n).
 
-    -inf in a world whose deal cannot be replayed. `worlds` are tables as `seat` may imagine them, shape (n,), as `kernel_view`
-    makes them; its own actions do not count.
+    -inf in a world whose deal cannot be replayed. `worlds` (`kernel_view`) are as `seat` imagines them; it does not count.
     """
     logs = np.zeros((len(models), MAX_SEATS, len(worlds)))
     row_threads.run(

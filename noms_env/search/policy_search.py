@@ -42,8 +42,7 @@ from noms_env.variants import Rules
 
 USUAL_WORLDS = 24
 USUAL_TEMPERATURE = 0.25
-TOGETHER = 1024
-"""Maximum number of deals that are played out side by side: more would not stay in the cache."""
+TOGETHER = 1024  # maximum number of deals that are played out side by side: more would not stay in the cache
 PART, STEP = 256, 1_000_003
 """For `SearchPlayer.outcomes`: worlds that are drawn together, and the step between the seeds of two parts."""
 
@@ -58,10 +57,11 @@ class SearchPlayer:
         opponents: `uniform`, or the opponent model that weights the worlds and plays them out.
         models: the models of that name.
         temperature: of the update, in standard errors; 0 takes the action with the best mean.
+        reward: its objective: points less the mean of the others'.
     """
 
     wants_tables: ClassVar[bool] = True
-    reward: ClassVar[str] = "relative"  # points less the mean of the others'
+    reward: ClassVar[str] = "relative"
 
     def __init__(
         self,

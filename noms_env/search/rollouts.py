@@ -46,8 +46,7 @@ from noms_env.variants.families.exact_bid import AT_LEAST
 from noms_env.variants.families.plain import LEAST
 from noms_env.variants.table_record import new_tables
 
-ROLLOUT_MARGIN = 3
-"""Margin of `solver.is_solvable` after a policy's rollout; a smaller one would take longer."""
+ROLLOUT_MARGIN = 3  # margin of `solver.is_solvable` after a policy's rollout; a smaller one would take longer
 ENDING_COUNTS, ENDING_WORDS, ENDING_FRAMES = 56, 1024, 17
 """Memory for these endings (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, need most."""
 STRIDE = 0x9E3779B97F4A7C

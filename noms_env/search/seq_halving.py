@@ -30,8 +30,7 @@ from noms_env.core.chance import philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import units
 
-MIN_WEIGHT = 1e-4
-"""Minimum of a policy's probability in the update."""
+MIN_WEIGHT = 1e-4  # minimum of a policy's probability in the update
 FIRST_WORLDS = 8
 """With a time limit: worlds in the first round. Each further round has as many as all rounds before."""
 

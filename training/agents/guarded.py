@@ -16,7 +16,7 @@ from noms_env.players.functions import FAILURES, describe_failure
 
 from ..thread_pool import Stopped
 from .spec import AgentSpec, device_of
-from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
+from .table_pool import AtTables, Choose, OnGpu
 
 
 class Guarded:
@@ -46,8 +46,8 @@ class Guarded:
         return actions
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """See `table_pool.LearnsFromDeals`; an error of the player forfeits the table."""
-        if not isinstance(self._choose, LearnsFromDeals):
+        """See `AtTables.deal_over`; an error of the player forfeits the table."""
+        if not hasattr(self._choose, "deal_over"):
             return
         try:
             self._choose.deal_over(batch, rows)

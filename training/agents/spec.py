@@ -22,7 +22,7 @@ class AgentSpec:
     """Specification of a player at many tables.
 
     Attributes:
-        name: name as the user wrote it.
+        name: as the user wrote it.
         make: makes the player for a block of deals.
         rule_sets: rules that it can play; None for all.
         block: deals to play at once.

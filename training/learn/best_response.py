@@ -24,8 +24,7 @@ from ..progress_bar import progress_bar
 from .config import SIZES, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
 from .log import read_log
 
-Train = Callable[[TrainConfig, Path], None]
-"""Trains a run in a folder, or resumes it."""
+Train = Callable[[TrainConfig, Path], None]  # trains a run in a folder, or resumes it
 IMITATION = 0.15  # share of the budget in which the learner imitates the player
 UPDATE = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.01, uniform_kl_coef=0.02)
 """Less entropy than self-play from scratch: some best response to fixed players is a pure strategy."""
@@ -58,21 +57,13 @@ class Target(NamedTuple):
 
 
 class BestResponse(NamedTuple):
-    """Gains of a learner alone among copies of a player, in points per deal above them.
+    """Gains of a learner alone among copies of a player, in points per deal above them."""
 
-    Attributes:
-        gain: gain of the greedy learner, on held-out deals.
-        initial_gain: gain of the initial policy, on the same deals; None without one.
-        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals, with sampled actions.
-        threads: threads of the training, which affect its result.
-        decisions: decisions of the training.
-    """
-
-    gain: Estimate
-    initial_gain: Estimate | None
-    curve: list[tuple[int, float, float, float]]
-    threads: int | None
-    decisions: int
+    gain: Estimate  # of the greedy learner, on held-out deals
+    initial_gain: Estimate | None  # of the initial policy, on the same deals
+    curve: list[tuple[int, float, float, float]]  # (decisions, mean, low, high): evaluations on other deals, actions sampled
+    threads: int | None  # of the training, whose result depends on them
+    decisions: int  # of the training
 
 
 def find_best_response(
@@ -131,10 +122,7 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
 
 
 def gain_alone(rules: Rules, player: AgentSpec, field: AgentSpec, deals: int, **options: Any) -> Estimate:
-    """Estimate the gain of a player alone among others on `deals` duplicate deals, with options and errors of `compare`.
-
-    KeyboardInterrupt on Ctrl-C before all deals are played.
-    """
+    """Estimate the gain of a player alone among others, with options and errors of `compare`; KeyboardInterrupt on Ctrl-C."""
     try:
         played = compare(rules, player, field, deals, names=(ALONE,), **options)
     except NothingPlayedError as nothing:

@@ -94,19 +94,12 @@ class Rollout:
 
 
 class Played(NamedTuple):
-    """Result of an iteration at the tables of one worker.
+    """Result of an iteration at the tables of one worker."""
 
-    Attributes:
-        steps: decisions of the learner, in order of time.
-        reward: float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'.
-        behaviour: statistics of the learner's calls and contracts, by the label of the rules.
-        seconds: inference time.
-    """
-
-    steps: Sequence[Step]
-    reward: np.ndarray
-    behaviour: dict[str, Tally]
-    seconds: float
+    steps: Sequence[Step]  # decisions of the learner, in order of time
+    reward: np.ndarray  # float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'
+    behaviour: dict[str, Tally]  # of the learner's calls and contracts, by the label of the rules
+    seconds: float  # inference time
 
 
 class ActorPlayer:

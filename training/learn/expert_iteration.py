@@ -112,7 +112,6 @@ def train_round(series: Series, policy: str, folder: Path, number: int, spread: 
     """Run or resume a round (numbered from 1) from a policy: record the search, train, compare.
 
     Returns the content of `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
-
     RefusedError for invalid arguments or a damaged file, WorkerError for a killed worker, KeyboardInterrupt on Ctrl-C.
     """
     if (folder / RESULT).exists():

@@ -30,8 +30,7 @@ from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points, 
 SIDE_BY_SIDE = 64  # matches played at once; the random numbers of players depend on it
 MAX_MATCHES = 1 << 32
 
-Decisions = dict[str, np.ndarray]
-"""Rows of a data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
+Decisions = dict[str, np.ndarray]  # rows of a data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)
 
 
 class Column(NamedTuple):
@@ -68,8 +67,7 @@ TARGETS = (
 
 def empty_rows(rows: int, columns: Sequence[Column] = COLUMNS) -> Decisions:
     """Return zeros for a number of rows."""
-    shapes = {column: (rows, column.width) if column.width else (rows,) for column in columns}
-    return {column.name: np.zeros(shape, column.dtype) for column, shape in shapes.items()}
+    return {column.name: np.zeros((rows, column.width) if column.width else rows, column.dtype) for column in columns}
 
 
 def columns_of(targets: bool) -> tuple[Column, ...]:
@@ -85,9 +83,7 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
     """Yield the decisions of records, deal by deal. Records are not trusted: a replay must give the recorded points.
 
     `lines` are line numbers and records from `noms_env.record.read_records`; `first` is the running number of the first deal.
-
-    ExportError if a line is damaged, its deal cannot be replayed or has other points, or its observations depend on earlier
-    deals that are not in the file.
+    ExportError for a damaged line, a deal that cannot be replayed, or observations that depend on deals not in the file.
     """
     before: tuple[Record, Table] | None = None
     for number, (line, record) in enumerate(lines, first):
@@ -187,10 +183,7 @@ def _play_in_waves(
 
 
 class _DecisionRecorder:
-    """A player at the tables that appends its decisions, with their rows, to the common log.
-
-    `outputs` receives the player's targets for the requested rows, in order; None without targets.
-    """
+    """A player at the tables that appends its decisions to the common log, with the targets that `outputs` receives, if any."""
 
     def __init__(self, guard: Guarded, outputs: list[SearchOutput] | None, log: list[Decisions]) -> None:
         self.guard, self.outputs, self.log, self.deal_over = guard, outputs, log, guard.deal_over

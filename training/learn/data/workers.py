@@ -51,8 +51,7 @@ class Play:
 
     def lot(self, first: int, matches: int = SIDE_BY_SIDE) -> Iterator[tuple[Decisions, int]]:
         """Play some of the matches, and yield their decisions."""
-        rules = make_rules(game(self.variant), self.seats, self.options)
-        players = agent_specs(self.players, self.limit)
+        rules, players = make_rules(game(self.variant), self.seats, self.options), agent_specs(self.players, self.limit)
         return from_play(rules, players, min(matches, self.matches - first), self.seed, first, self.targets)
 
     @property
