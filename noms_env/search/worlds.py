@@ -14,17 +14,11 @@ from noms_env.variants import dispatch
 
 
 class Worlds(NamedTuple):
-    """Worlds of one row, and who plays them out.
+    """Worlds of one row, and who plays them out."""
 
-    Attributes:
-        tables: shape (n,), as `kernel_view` makes them.
-        draws: source of each rollout's random numbers, int64, shape (n,).
-        styles: model of each seat, int64, shape (n, MAX_SEATS): 0 for the own policy, else 1 + the index of a model.
-    """
-
-    tables: np.ndarray
-    draws: np.ndarray
-    styles: np.ndarray
+    tables: np.ndarray  # shape (n,), as `kernel_view` makes them
+    draws: np.ndarray  # source of each rollout's random numbers, int64, shape (n,)
+    styles: np.ndarray  # model of each seat, int64, shape (n, MAX_SEATS): 0 for the own policy, else 1 + the index of a model
 
     def part(self, first: int, end: int | None) -> Worlds:
         """Return the worlds from `first` up to `end`."""

@@ -128,20 +128,15 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 class Evaluator:
-    """Evaluates the policy of a run, and saves its states and policies. Restores the newest state in the folder.
-
-    Attributes:
-        best: score of the best policy; None before the first evaluation.
-        past: names of the past policies that are opponents, oldest first; a name is the number of decisions at that time.
-        others: SHA-256 of the files of experts, opponents and panel players that are policies, by name.
-    """
+    """Evaluates the policy of a run, and saves its states and policies. Restores the newest state in the folder."""
 
     def __init__(self, run: Trainer, folder: RunFolder, watcher: Watcher) -> None:
         self.run, self.folder, self.watcher = run, folder, watcher
         self.panel = run.panel()
-        self.best: float | None = None
-        self.past: list[str] = []
+        self.best: float | None = None  # score of the best policy; None before the first evaluation
+        self.past: list[str] = []  # past policies that are opponents, oldest first, named by the decisions at that time
         names = [*run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
+        # SHA-256 of the policies among the experts, opponents and panel players
         self.others = {name: digest for name in names if name and (digest := file_sha256(name)) is not None}
         if (state := folder.latest_state()) is not None:
             self._restore(state)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from noms_env.core.actions import PHASES
+
 from ..console import broken, colour, fitted, new_table, terminal
 from ..progress_bar import Rate, counts_text, make_bar
 from ..text import rules_text
@@ -27,9 +29,9 @@ UPDATES = {
     "losses/clipfrac": "clip fraction",
     "losses/explained_variance": "explained variance",
     "charts/learning_rate": "learning rate",
+    **{f"losses/entropy/{phase}": f"entropy, {phase}" for phase in PHASES},
 }
 """Displayed figures of the update, and their labels."""
-PHASES = ("call", "trump", "nominate", "play", "suit")
 PARTS = ("play", "network", "learn")  # parts of an iteration with a time: play, inference in play, and the update
 
 
@@ -166,10 +168,7 @@ def update_table(figures: Figures) -> Table:
     table = new_table("learning", "")
     for name, text in UPDATES.items():
         if name in figures.latest:
-            table.add_row(text, f"{figures.latest[name]:.3g}")
-    for phase in PHASES:
-        if f"losses/entropy/{phase}" in figures.latest:
-            table.add_row(f"entropy, {phase}", f"{figures.latest[f'losses/entropy/{phase}']:.3f}")
+            table.add_row(text, f"{figures.latest[name]:{'.3f' if 'entropy' in name else '.3g'}}")
     seconds = {part: figures.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS}
     for part, spent in seconds.items() if sum(seconds.values()) > 0 else ():
         table.add_row(f"time, {part}", f"{spent / sum(seconds.values()):.0%}")
