@@ -13,12 +13,7 @@ _allowed: frozenset[str] | None = None
 
 
 class ForfeitError(Exception):
-    """A player failed at a decision and loses that table.
-
-    Attributes:
-        name: the player, as the user wrote it.
-        why: the failure: `took more than 10 seconds for a decision`.
-    """
+    """A player, by the name that the user wrote, failed (`took more than 10 seconds for a decision`) and loses that table."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(name, why)

@@ -17,6 +17,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
 from operator import attrgetter
@@ -31,8 +32,7 @@ from noms_env.core.messages import printable
 from noms_env.players.foreign_code import ForfeitError
 from noms_env.players.protocol import RowByRow, check_player
 
-GROUP = "noms_env.players"
-"""The group of entry points."""
+GROUP = "noms_env.players"  # the group of entry points
 WANTED = (
     "a player is a function without arguments that returns one (noms_env.players.Player), "
     "or act(observation, mask, rng), which returns the number of a legal action"
@@ -40,8 +40,7 @@ WANTED = (
 _NAME = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _NOT_THEIRS = {"noms_env", "noms_training", "importlib", "_frozen_importlib", "_frozen_importlib_external"}
 """Packages whose lines do not belong to a third-party player."""
-FAILURES = (Exception, SystemExit)
-"""Exceptions that forfeit the table; Ctrl-C is the user's."""
+FAILURES = (Exception, SystemExit)  # exceptions that forfeit the table; Ctrl-C is the user's
 
 Act = Callable[[np.ndarray, np.ndarray, np.random.Generator], int]
 """One decision: observation (uint8, shape (OBSERVATION_SIZE,)), mask (int8, shape (NUM_ACTIONS,)), and random generator."""
@@ -66,7 +65,12 @@ def load_function(name: str) -> FunctionsPlayer:
             target = entry.load()
         else:
             assert parts is not None, "the name is that of a function"
-            target = _get_attribute(_import_module(parts["module"]), parts["function"])
+            module = _import_module(parts["module"])
+            try:
+                target = attrgetter(parts["function"])(module)
+            except AttributeError:
+                place = module.__file__ or module.__name__
+                raise NoPlayerError(f"cannot be loaded: there is no {parts['function']} in {place}") from None
         return FunctionsPlayer(name, _find_maker(target))
     except FAILURES as error:
         raise ValueError(f"{name} {describe_failure(error)}") from error
@@ -79,10 +83,7 @@ class NoPlayerError(TypeError):
 class FunctionsPlayer:
     """A third-party player in this process; its failures raise `ForfeitError`.
 
-    Attributes:
-        name: as the user wrote it.
-        is_function: whether it is a function that makes one decision.
-        wants_tables: see `Player`.
+    `name` is as the user wrote it; `is_function` tells whether it is a function that makes one decision.
     """
 
     def __init__(self, name: str, make: Callable[[], Any]) -> None:
@@ -108,9 +109,7 @@ class FunctionsPlayer:
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
         """See `Player.act`. The player gets copies of its inputs, and may write into them.
 
-        Raises:
-            ForfeitError: the player raised, or its answer to a single row is not legal. Answers to several rows are not
-                checked.
+        ForfeitError if it raised, or its answer to a single row is not legal. Answers to several rows are not checked.
         """
         try:
             actions = self._player.act(observation.copy(), mask.copy(), seeds, tables=tables)
@@ -128,7 +127,6 @@ class FunctionPlayer(RowByRow):
         self._function = function
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """See `RowByRow`; TypeError if the function returns no integer."""
         action = self._function(observation, mask, np.random.default_rng(seed))
         if not is_integer(action):
             raise TypeError(f"the answer must be the number of an action, not {action!r}")
@@ -162,19 +160,11 @@ def _find_maker(target: Any) -> Callable[[], Any]:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
         raise NoPlayerError(f"does not say what arguments it takes: {WANTED}") from None
-    if _accepts(signature, 0):
-        return cast(Callable[[], Any], target)
-    if _accepts(signature, 3):
-        return lambda: FunctionPlayer(target)
+    for count, make in ((0, target), (3, lambda: FunctionPlayer(target))):
+        with suppress(TypeError):
+            signature.bind(*range(count))
+            return cast(Callable[[], Any], make)
     raise NoPlayerError(f"takes the arguments {signature}: {WANTED}")
-
-
-def _accepts(signature: inspect.Signature, count: int) -> bool:
-    try:
-        signature.bind(*range(count))
-    except TypeError:
-        return False
-    return True
 
 
 def _import_module(name: str) -> ModuleType:
@@ -202,10 +192,3 @@ def _import_file(file: Path) -> ModuleType:
         del sys.modules[spec.name]
         raise
     return module
-
-
-def _get_attribute(module: ModuleType, path: str) -> Any:
-    try:
-        return attrgetter(path)(module)
-    except AttributeError:
-        raise NoPlayerError(f"cannot be loaded: there is no {path} in {module.__file__ or module.__name__}") from None

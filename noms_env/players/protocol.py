@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 BASE = 509
 """Maximum number of players for which `decision_seed` distinguishes all seatings: 509 to the power of 7 is below 2**63."""
-NOBODY = -1
-"""The answer for a row in which nobody is to act: its mask is all zeros."""
+NOBODY = -1  # the answer for a row in which nobody is to act: its mask is all zeros
 
 
 class Player(Protocol):
@@ -32,7 +31,6 @@ class Player(Protocol):
     @property
     def wants_tables(self) -> bool:
         """Whether `act` needs `tables`; False if observation and mask are enough."""
-        ...
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> Any:
         """Choose an action in each row.
@@ -51,7 +49,6 @@ class Player(Protocol):
         Raises:
             ValueError: `tables` are needed and missing, or the numbers of rows differ.
         """
-        ...
 
 
 @runtime_checkable
@@ -60,7 +57,6 @@ class TellsProbabilities(Protocol):
 
     def probabilities(self, observation: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return float32, shape (n, NUM_ACTIONS), for rows as in `Player.act`; draws nothing."""
-        ...
 
 
 class ActionValue(NamedTuple):
@@ -81,7 +77,6 @@ class TellsValues(Protocol):
 
     def values(self, observation: np.ndarray, mask: np.ndarray, seed: int, *, tables: np.recarray) -> list[ActionValue]:
         """Return the values of one row and table, best first, one per class of equivalent actions; empty without a choice."""
-        ...
 
 
 class SearchOutput(NamedTuple):
@@ -105,7 +100,6 @@ class TellsTargets(Protocol):
 
     def targets(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray) -> SearchOutput:
         """Return the search output of n rows; its actions are those of `Player.act` with the same arguments."""
-        ...
 
 
 @runtime_checkable
@@ -119,23 +113,17 @@ class Remembers(Protocol):
     def recall(self, tables: np.recarray) -> np.ndarray:
         """Return the memory of finished deals, float64, shape (n, ...); memories of a match's deals add up.
 
-        Args:
-            tables: with all public cards (`belief.determinize.copy_shown_tables`), shape (n,).
+        `tables`, shape (n,), are with all public cards (`belief.determinize.copy_shown_tables`).
         """
-        ...
 
     def with_memory(self, memory: np.ndarray) -> Player:
         """Return the player with a memory, shape (n, ...), for the n rows of its next call."""
-        ...
 
 
 def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray | None = None) -> np.ndarray | None:
     """Return a player's memory of a match after finished deals; None for a player without memory.
 
-    Args:
-        player: the player.
-        tables: shape (n,), or one; deals that are not over, or ended with cards unplayed, add nothing.
-        before: its memory before these deals; None for none.
+    `tables` are of shape (n,), or one; deals that are not over, or ended with cards unplayed, add nothing to `before`.
     """
     if not isinstance(player, Remembers):
         return None
@@ -148,13 +136,9 @@ def recalled(player: Player, tables: np.recarray | np.record, before: np.ndarray
 
 
 def ask(player: Player, table: Table, rng: np.random.Generator, memory: np.ndarray | None = None) -> int:
-    """Return a player's action for the seat to act at one table.
+    """Return a player's action for the seat to act at one table, which is not changed.
 
-    Args:
-        player: the player.
-        table: not changed.
-        rng: the player's random generator.
-        memory: one row, its memory of this match from `recalled`; None for none.
+    `rng` is the player's random generator, `memory` one row, its memory of this match from `recalled`.
     """
     player = with_memory(player, memory)
     sampled = table.determinize(rng) if player.wants_tables else None
@@ -215,26 +199,17 @@ class GeneratorPlayer:
 
     def __init__(self, player: Any) -> None:
         self.player, self.wants_tables, self.rule_sets = player, player.wants_tables, getattr(player, "rule_sets", None)
+        self.close = getattr(player, "close", lambda: None)
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
-        """See `Player.act`."""
         return self.player.act(observation, mask, np.random.default_rng(seeds), tables=tables)
-
-    def close(self) -> None:
-        """Close the player, if it has a method for it."""
-        getattr(self.player, "close", lambda: None)()
 
 
 def check_player(player: Any) -> Player:
-    """Adapt a third-party player to the protocol with seeds.
-
-    Raises:
-        TypeError: it is not a player; the message names what it lacks.
-    """
-    missing = [
-        *(["act(observation, mask, seeds, *, tables)"] if not callable(getattr(player, "act", None)) else []),
-        *(["wants_tables, True or False"] if not isinstance(getattr(player, "wants_tables", None), bool) else []),
-    ]
+    """Adapt a third-party player to the protocol with seeds; TypeError if it is no player, with what it lacks."""
+    missing = [] if callable(getattr(player, "act", None)) else ["act(observation, mask, seeds, *, tables)"]
+    if not isinstance(getattr(player, "wants_tables", None), bool):
+        missing.append("wants_tables, True or False")
     if missing:
         raise TypeError(f"{type(player).__name__} lacks {' and '.join(missing)}")
     try:
@@ -261,13 +236,10 @@ class RowsPlayer:
         return actions
 
     def write_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: Any, actions: np.ndarray) -> None:
-        """Write an action for each row, `NOBODY` if nobody is to act.
+        """Write an action for each row into `actions`, int64, shape (n,), `NOBODY` if nobody is to act.
 
-        Args:
-            mask: int8, shape (n, NUM_ACTIONS).
-            seeds: int64, shape (n,).
-            tables: for players that need them: a structured array, shape (n,), in the form of `row_kernels.kernel_view`.
-            actions: int64, shape (n,), written.
+        `mask` is int8, shape (n, NUM_ACTIONS), `seeds` int64, shape (n,), and `tables`, shape (n,), as
+        `row_kernels.kernel_view` makes them, for players that need them.
         """
         raise NotImplementedError
 
@@ -292,8 +264,7 @@ class RowByRow(ABC):
 def decision_seed(t, seating, decision, seed):
     """Return a counter-based seed of a decision, 0 to 2**63 - 1, for callers without a random generator.
 
-    It depends on `seed`; on the seed, table, match and deal of the table; on the player on each seat (`seating`, integers); and
-    on the number of the decision.
+    It depends on all arguments: of the table on seed, table, match and deal; `seating` is the number of each seat's player.
     """
     seed, deal_seed, seating_key = int(seed), int(t.seed), 0
     for seat in range(t.n_seats):

@@ -34,10 +34,8 @@ FIRST, NEWEST = 1, 2
 without one dates from the first version."""
 POLICIES = {"cpu": "noms_env.policy.player", "cuda": "noms_env.cuda.players.policy"}
 """The module that loads policies, for each device."""
-POLICY = "policy"
-"""The parameter of a player that names a policy."""
-COMMAND = "cmd:"
-"""Prefix of the names of programs."""
+POLICY = "policy"  # the parameter of a player that names a policy
+COMMAND = "cmd:"  # prefix of the names of programs
 Kind = Literal["built-in", "policy", "function", "program"]
 FOREIGN = {"function": "noms_env.players.functions:load_function", "program": "noms_env.players.programs.player:load_program"}
 """Loader of third-party players, for each kind."""
@@ -152,8 +150,7 @@ class PlayerName:
 def parse_player(name: Path | str) -> PlayerName:
     """Parse a player's name, see the table above. Players take precedence over policies, and policies over third-party code.
 
-    Raises:
-        ValueError: there is no such player, or it does not take such parameters.
+    ValueError if there is no such player, or it does not take such parameters.
     """
     if not isinstance(name, Path | str):
         raise ValueError(f"a player must be a name or a path, not a {type(name).__name__}")
@@ -170,7 +167,16 @@ def parse_player(name: Path | str) -> PlayerName:
         return PlayerName(text, "program", text)
     if is_function(text) or text in entry_names():
         return PlayerName(text, "function", text)
-    raise _unknown_player(text)
+    if "/" in text and ":" not in text:
+        raise ValueError(f"there is no file or folder {brief(text)}")
+    policies = import_module(POLICIES["cpu"])
+    players = list(dict.fromkeys([*PLAYERS, *entry_names()]))
+    words = list(dict.fromkeys([*players, *policies.shipped_policies(), *VARIANTS]))
+    raise ValueError(
+        f"there is no player {brief(text)}; {suggest_names(word.partition('@')[0], words)} players are {', '.join(players)}; "
+        f"the policies are {', '.join(policies.names_and_games()) or 'none'}; or give a policy by file or folder, or your own "
+        "player as MODULE:FUNCTION or cmd:PROGRAM"
+    )
 
 
 @overload
@@ -241,23 +247,6 @@ def _split_temperature(name: Path | str) -> tuple[Path | str, float]:
     return policy, temperature
 
 
-def _unknown_player(name: str) -> ValueError:
-    """Return the error for an unknown name."""
-    from noms_env.players.functions import entry_names
-
-    if "/" in name and ":" not in name:
-        return ValueError(f"there is no file or folder {brief(name)}")
-    policies = import_module(POLICIES["cpu"])
-    players = list(dict.fromkeys([*PLAYERS, *entry_names()]))
-    words = list(dict.fromkeys([*players, *policies.shipped_policies(), *VARIANTS]))
-    hint = suggest_names(name.partition(":")[0].partition("@")[0], words)
-    return ValueError(
-        f"there is no player {brief(name)}; {hint} players are {', '.join(players)}; the policies are "
-        f"{', '.join(policies.names_and_games()) or 'none'}; or give a policy by file or folder, or your own player as "
-        "MODULE:FUNCTION or cmd:PROGRAM"
-    )
-
-
 def _parse_arguments(word: str, texts: Sequence[str]) -> dict[str, Any]:
     """Parse the arguments of a player of `PLAYERS` from the texts after its colon."""
     entry = PLAYERS[word]
@@ -291,16 +280,10 @@ Players = str | Path | Player | Sequence[str | Path | Player]
 
 
 def load_players(players: Players, seats: int, rules: Rules, what: str = "players") -> list[Player]:
-    """Load the players of some seats.
+    """Load the players of some seats: one for all, or one for each. Equal names share one player.
 
-    Args:
-        players: one for all seats, or one for each. Equal names share one player.
-        seats: number of seats.
-        rules: rules of the table.
-        what: name of the argument in messages.
-
-    Raises:
-        ValueError: there is no such player, it cannot play at this table, or the number of players is wrong.
+    `what` is the name of the argument in messages. ValueError if there is no such player, it cannot play under these rules, or
+    the number of players is wrong.
     """
     is_one = isinstance(players, str | Path) or not isinstance(players, Iterable)
     listed: list[Any] = [players] * seats if is_one else list(players)  # type: ignore[arg-type]
@@ -321,15 +304,10 @@ def load_players(players: Players, seats: int, rules: Rules, what: str = "player
 
 
 class AnyOptions(tuple[Rules, ...]):
-    """The evaluation rules of a policy for any options. It contains all rules of its games, with known numbers of seats.
+    """The evaluation rules of a policy for any options. It contains all rules of its games, with known numbers of seats."""
 
-    Attributes:
-        trained: all rules that it was trained with.
-        options: the options that it sees.
-    """
-
-    trained: tuple[Rules, ...]
-    options: frozenset[str]
+    trained: tuple[Rules, ...]  # all rules that it was trained with
+    options: frozenset[str]  # that it sees
 
     @classmethod
     def of(cls, rule_sets: Iterable[Rules], drawn: Iterable[Rules], options: Iterable[str]) -> AnyOptions:
@@ -346,25 +324,19 @@ class AnyOptions(tuple[Rules, ...]):
         """Return the options, as NAME=VALUE, with values outside the training; a number between two trained ones is known."""
         of_game = [own.options for own in self.trained if own.variant.name == rules.variant.name]
         names = [option.name for option in rules.variant.options if option.name in self.options | {"hand_size"}]
-        return [f"{name}={rules.options[name]}" for name in names if not _is_known(rules.options[name], name, of_game)]
-
-
-def _is_known(value: Any, name: str, trained: Sequence[Mapping[str, Any]]) -> bool:
-    values = [options[name] for options in trained]
-    numbers = [number for number in values if type(number) is int]
-    return value in values or (type(value) is int and len(numbers) > 0 and min(numbers) < value < max(numbers))
+        unknown = []
+        for name in names:
+            value, values = rules.options[name], [options[name] for options in of_game]
+            numbers = [number for number in values if type(number) is int]
+            if value not in values and not (type(value) is int and numbers and min(numbers) < value < max(numbers)):
+                unknown.append(f"{name}={value}")
+        return unknown
 
 
 def check_rules(name: str, trained: Sequence[Rules] | None, rules: Rules) -> None:
-    """Refuse a policy at a table that it was not trained for; warn if it has not seen the options there.
+    """Refuse (ValueError) a policy at a table that it was not trained for; warn if it has not seen the options there.
 
-    Args:
-        name: name of the player, for the message.
-        trained: the rules that it was trained for (`PolicyPlayer.rule_sets`); None for a player of all games.
-        rules: rules of the table.
-
-    Raises:
-        ValueError: it was not trained for these rules.
+    `name` is for the message; `trained` are the rules of its training (`PolicyPlayer.rule_sets`), None for all games.
     """
     if trained is None or rules in trained:
         if isinstance(trained, AnyOptions) and (unknown := trained.unknown(rules)):

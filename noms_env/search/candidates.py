@@ -21,8 +21,7 @@ from noms_env.engine.row_kernels import write_members
 
 MAX_CANDIDATES = 48
 """Maximum without a policy: the words (46), or the cards of a hand (26) or four of a suit, with a few words."""
-MIN_NOMINATION_CHANCE = 0.005
-"""Minimum probability by a policy with which it adds a card to nominate to the candidates."""
+MIN_NOMINATION_CHANCE = 0.005  # minimum probability by a policy with which it adds a card to nominate to the candidates
 
 
 @jit
@@ -60,10 +59,10 @@ def write_policy_candidates(tables, row, probabilities, actions, weights, member
 
 
 def policy_candidates(tables: np.ndarray, row: int, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the candidates of a row in which a seat is to act, with their probabilities by a policy.
+    """Return the candidates of a row in which a seat is to act, by a policy's probabilities, float32, shape (NUM_ACTIONS,).
 
-    `probabilities` are those of all actions, float32, shape (NUM_ACTIONS,). Returns three arrays of shape (A,): the candidates,
-    int64; the probability of each class of actions, float64; and the most probable action of each class, int64.
+    Returns three arrays of shape (A,): the candidates, int64; the probability of each class of actions, float64; and the most
+    probable action of each class, int64.
     """
     actions, members, weights = np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS, np.int64), np.empty(NUM_ACTIONS)
     count = write_policy_candidates(tables, row, probabilities, actions, weights, members)

@@ -55,22 +55,16 @@ from noms_env.variants.table_record import new_tables
 UNIFORM, MIXTURE = "uniform", "mixture"
 POOL = 1
 """Worlds in a pool per drawn world. 2 take 50 % more time, and gain nothing (docs/search.md)."""
-MAX_POOLS = 4
-"""Maximum number of pools, if few worlds have nearly all the weight."""
-MIN_EFFECTIVE_SHARE = 0.2
-"""Effective number of worlds in a pool, per drawn world, below which the pool grows."""
+MAX_POOLS = 4  # maximum number of pools, if few worlds have nearly all the weight
+MIN_EFFECTIVE_SHARE = 0.2  # effective number of worlds in a pool, per drawn world, below which the pool grows
 EXPONENT = 0.25
 """Chosen among 0.25, 0.5 and 1: only with 0.25 does a mixture predict the hidden cards better than uniform worlds in every
 game, for every player measured: the policy, `thumb` and `pimc:100` (docs/search.md). No model is exact: 1 is overconfident."""
-POOL_STRIDE = 0x9E3779B97F4A7C15 >> 1
-"""Step between the seeds of a task's pools."""
-SLIPS = 0.02
-"""Assumed probability that a policy takes a random legal action instead."""
-THUMB_SLIPS = 0.3
-"""The same for rules of thumb, which name one action."""
+POOL_STRIDE = 0x9E3779B97F4A7C15 >> 1  # step between the seeds of a task's pools
+SLIPS = 0.02  # assumed probability that a policy takes a random legal action instead
+THUMB_SLIPS = 0.3  # the same for rules of thumb, which name one action
 
-Model = PolicyPlayer | None
-"""Model of an opponent: a policy, or None for rules of thumb."""
+Model = PolicyPlayer | None  # model of an opponent: a policy, or None for rules of thumb
 
 
 def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
@@ -96,22 +90,6 @@ def load_models(opponents: str, policy: PolicyPlayer) -> list[Model]:
 def allow_slips(chance, slips, legal):
     """Return a probability mixed with the uniform distribution over `legal` actions, whose weight is `slips`."""
     return (1 - slips) * chance + slips / legal
-
-
-def chances_of(
-    model: Model, replays: np.ndarray, rows: np.ndarray, observations: np.ndarray, masks: np.ndarray, action: int
-) -> np.ndarray:
-    """Return the probability of an action by a model, in some rows of replays, float64, shape (n,).
-
-    `rows` is int64, shape (n,). `observations`, uint8, shape (n, OBSERVATION_SIZE), and `masks`, int8, shape (n, NUM_ACTIONS),
-    are those of the seats to act.
-    """
-    if model is not None:
-        chances = model.probabilities(observations, masks, temperature=1)[:, action].astype(np.float64)
-        return np.asarray((1 - SLIPS) * chances + SLIPS / masks.sum(axis=1))
-    chances = np.empty(len(rows))
-    write_thumb_chances(replays, rows, action, new_workspaces(FIRST), chances)
-    return chances
 
 
 @jit
@@ -168,8 +146,7 @@ def clear_logs(logs, world, number):
 def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_threads: RowThreads = ONE_THREAD) -> np.ndarray:
     """Return the log-likelihood of each seat's actions under each model, float64, shape (models, MAX_SEATS, n).
 
-    -inf in a world whose deal cannot be replayed. `worlds` are tables as `seat` may imagine them, shape (n,), as `kernel_view`
-    makes them; its own actions do not count.
+    -inf in a world whose deal cannot be replayed. `worlds` (`kernel_view`) are as `seat` imagines them; it does not count.
     """
     logs = np.zeros((len(models), MAX_SEATS, len(worlds)))
     row_threads.run(
@@ -179,10 +156,7 @@ def log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], row_
 
 
 def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], logs: np.ndarray) -> None:
-    """Add `log_likelihoods` to `logs`.
-
-    Only the hands are hidden, so a seat with the same hand in several worlds has the same observation. Models see it once.
-    """
+    """Add `log_likelihoods` to `logs`. Worlds in which the seat to act has the same hand are seen by the models once."""
     n = len(worlds)
     replays, valid, rows, hands = kernel_view(new_tables(n)), np.ones(n, np.bool_), np.empty(n, np.int64), np.empty(n, np.int64)
     observation, mask = np.empty((n, OBSERVATION_SIZE // 8), np.int64), np.empty((n, PADDED_MASK_SIZE // 8), np.int64)
@@ -198,7 +172,12 @@ def add_log_likelihoods(worlds: np.ndarray, seat: int, models: Sequence[Model], 
             write_observations(replays, distinct, observation, mask)
             observations, masks = observation.view(np.uint8)[: len(distinct)], mask.view(np.int8)[: len(distinct), :NUM_ACTIONS]
             for model, log in zip(models, logs, strict=True):
-                chances = chances_of(model, replays, distinct, observations, np.ascontiguousarray(masks), action)
+                if model is None:
+                    chances = np.empty(len(distinct))
+                    write_thumb_chances(replays, distinct, action, new_workspaces(FIRST), chances)
+                else:
+                    probabilities = model.probabilities(observations, np.ascontiguousarray(masks), temperature=1)
+                    chances = (1 - SLIPS) * probabilities[:, action].astype(np.float64) + SLIPS / masks.sum(axis=1)
                 log[actor, rows[:n_asked]] += np.log(chances)[places]
         step_replays(replays, action, valid)
     compare_with_worlds(worlds, replays, valid)
@@ -322,16 +301,10 @@ def draw_worlds(
     row_threads: RowThreads = ONE_THREAD,
     memory: np.ndarray | float = 0.0,
 ) -> Worlds:
-    """Draw `count` worlds of a row, in no order; without models they are uniform, and all seats play like the policy.
+    """Draw `count` worlds of a row in which a seat is to act, in no order, by models of the others.
 
-    Args:
-        tables: as `kernel_view` makes them.
-        row: a row in which a seat is to act.
-        seed: source of all randomness, 0 to 2**63 - 1.
-        models: models of the others.
-        count: number of worlds.
-        row_threads: threads that share the work; the worlds do not depend on them.
-        memory: sum of `recall_styles` of earlier deals, shape (models, MAX_SEATS).
+    Without models they are uniform, and all seats play like the policy. The worlds do not depend on the threads. `tables` are
+    as `kernel_view` makes them, and `memory`, shape (models, MAX_SEATS), is the sum of `recall_styles` of earlier deals.
     """
     sampling, draws, styles = new_sampling_workspace(), np.empty(count, np.int64), np.zeros((count, MAX_SEATS), np.int64)
     worlds = Worlds(kernel_view(new_tables(count)), draws, styles)

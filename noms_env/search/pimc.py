@@ -83,25 +83,16 @@ def new_work(worlds: int) -> Work:
 
 
 class FlatMC(RowsPlayer):
-    """Flat Monte Carlo: tries every action in sampled worlds, played out by rules of thumb.
-
-    Attributes:
-        endings: which endings it solves.
-        reward: its objective: points less the mean of the others'.
-    """
+    """Flat Monte Carlo: tries every action in sampled worlds, played out by rules of thumb."""
 
     endings: ClassVar[int] = NO_ENDINGS
-    reward: ClassVar[str] = "relative"
+    reward: ClassVar[str] = "relative"  # points less the mean of the others'
 
     def __init__(self, worlds: int = 20, threads: int = 1) -> None:
-        """Set up the player.
+        """Set up the player; ValueError for a number that is not whole, or not from 1 to 10000 (threads: 64).
 
-        Args:
-            worlds: layouts of the unseen cards in which each action is tried; with only one, `thumb` plays the cards.
-            threads: threads that share the rows of a batch; the actions do not depend on them.
-
-        Raises:
-            ValueError: one of them is not a whole number from 1 to 10000 (threads: 64).
+        `worlds` are layouts of the unseen cards in which each action is tried; with only one, `thumb` plays the cards.
+        `threads` share the rows of a batch; the actions do not depend on them.
         """
         self.worlds = check_number("worlds", worlds, MAX_WORLDS)
         self.threads = check_number("threads", threads, 64)
@@ -127,7 +118,7 @@ class PIMC(FlatMC):
 
 
 def check_number(name: str, number: Any, maximum: int) -> int:
-    """Return a whole number from 1 to `maximum`; raises ValueError for any other value."""
+    """Return a whole number from 1 to `maximum`; ValueError for any other value."""
     if not is_integer(number) or not 1 <= number <= maximum:
         raise ValueError(f"{name} must be a whole number from 1 to {maximum}, not {number!r}")
     return int(number)
@@ -135,16 +126,10 @@ def check_number(name: str, number: Any, maximum: int) -> int:
 
 @jit
 def search_rows(tables, first, last, seeds, endings, work, actions):
-    """Choose an action in each row of a range.
+    """Choose an action in the rows from `first` up to `last`; `NOBODY` if nobody is to act.
 
-    Args:
-        tables: structured array, shape (tables,), as the seats to act imagine them; not changed.
-        first: first row.
-        last: end of the range.
-        seeds: source of all randomness in each row, int64, shape (tables,).
-        endings: which worlds are solved, `NO_ENDINGS`, `SHORT` or `LONG`.
-        work: `new_work`.
-        actions: int64, shape (tables,), written; `NOBODY` if nobody is to act.
+    `tables`, shape (tables,), are as the seats to act imagine them, and not changed. `seeds`, int64, shape (tables,), are the
+    source of all randomness in each row, and `endings` is `NO_ENDINGS`, `SHORT` or `LONG`. `actions`, int64, is written.
     """
     for row in range(first, last):
         actions[row] = NOBODY

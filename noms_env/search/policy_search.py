@@ -42,8 +42,7 @@ from noms_env.variants import Rules
 
 USUAL_WORLDS = 24
 USUAL_TEMPERATURE = 0.25
-TOGETHER = 1024
-"""Maximum number of deals that are played out side by side: more would not stay in the cache."""
+TOGETHER = 1024  # maximum number of deals that are played out side by side: more would not stay in the cache
 PART, STEP = 256, 1_000_003
 """For `SearchPlayer.outcomes`: worlds that are drawn together, and the step between the seeds of two parts."""
 
@@ -124,11 +123,7 @@ class SearchPlayer:
 
     @as_batch
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: Any, *, tables: np.recarray | None = None) -> np.ndarray:
-        """Choose an action in each row; see `Player.act`.
-
-        Raises:
-            ValueError: arrays of another shape or dtype, or a table with rules that the policy was not trained for.
-        """
+        """See `Player.act`; ValueError for arrays of another shape or dtype, or rules that the policy was not trained for."""
         assert tables is not None, "as_batch sees to it"
         return self.targets(observation, mask, seeds, tables=tables).action
 
@@ -155,17 +150,10 @@ class SearchPlayer:
         return []
 
     def outcomes(self, tables: np.ndarray, row: int, seed: int, actions: np.ndarray, worlds: int) -> np.ndarray:
-        """Return the values of some actions in the same worlds, to compare them.
+        """Return the values of some actions in the same worlds, to compare them; the player's own number of worlds is ignored.
 
-        Args:
-            tables: as `kernel_view` makes them.
-            row: a row in which a seat is to act.
-            seed: source of all randomness, 0 to 2**63 - 1.
-            actions: legal actions, int64, shape (n,).
-            worlds: number of worlds; the player's own number is ignored.
-
-        Returns:
-            Points of the seat to act less the mean of the others', float64, shape (worlds, n).
+        `tables` are as `kernel_view` makes them, `actions` are legal, int64, shape (n,). Returns points of the seat to act in a
+        row less the mean of the others', float64, shape (worlds, n).
         """
         parts = list[np.ndarray]()
         for part, first in enumerate(range(0, worlds, PART)):
@@ -252,11 +240,7 @@ class SearchPlayer:
 
 
 def search_player(policy: str | None = None, **options: Any) -> SearchPlayer:
-    """Return the player of a name such as `search:noms@0,worlds=50`; see `SearchPlayer` for the options.
-
-    Raises:
-        ValueError: there is no such policy, or an option is out of range.
-    """
+    """Return the player of a name such as `search:noms@0,worlds=50`; for options and errors see `SearchPlayer`."""
     usage = "give search:POLICY, such as search:runs/first@0 or search:runs/first,worlds=50"
     if not policy:
         raise ValueError(f"the player search needs a trained policy: {usage}")

@@ -46,8 +46,7 @@ from noms_env.variants.families.exact_bid import AT_LEAST
 from noms_env.variants.families.plain import LEAST
 from noms_env.variants.table_record import new_tables
 
-ROLLOUT_MARGIN = 3
-"""Margin of `solver.is_solvable` after a policy's rollout; a smaller one would take longer."""
+ROLLOUT_MARGIN = 3  # margin of `solver.is_solvable` after a policy's rollout; a smaller one would take longer
 ENDING_COUNTS, ENDING_WORDS, ENDING_FRAMES = 56, 1024, 17
 """Memory for these endings (`position.position_type`, `moves.FRAME`): six tricks of two seats, or five of three, need most."""
 STRIDE = 0x9E3779B97F4A7C
@@ -153,17 +152,11 @@ def play_tasks(
     deadline: float,
     row_threads: RowThreads,
 ) -> list[np.ndarray] | None:
-    """Play the deals of some tasks to their ends.
+    """Play the deals of some tasks, at least one, to their ends; the values do not depend on the threads.
 
-    Args:
-        tasks: at least one: worlds of a row, and the actions to try in them, int64, shape (A,).
-        policies: the searching policy, which plays at temperature 1, and the models; None for rules of thumb.
-        deadline: by `time.perf_counter`.
-        row_threads: threads that share the work; the values do not depend on them.
-
-    Returns:
-        For each task the values to the seat to act, int64, shape (worlds, A), in `position.units`; None if the deadline came
-        first.
+    A task has worlds of a row, and the actions to try in them, int64, shape (A,). `policies` are the searching policy, which
+    plays at temperature 1, and the models; None for rules of thumb. Returns for each task the values to the seat to act, int64,
+    shape (worlds, A), in `position.units`; None if the deadline, by `time.perf_counter`, came first.
     """
     tables, draws, styles = (np.concatenate(arrays) for arrays in zip(*(worlds for worlds, _ in tasks), strict=True))
     styles = np.array([policies.index(policy) for policy in policies])[styles]  # so that equal policies are asked once
@@ -196,9 +189,8 @@ def run_rollouts(
 ) -> None:
     """Take an action in each of n tables, and play on until the rollouts are ended, or until the deadline (`play_tasks`).
 
-    `actions` is int64, shape (n,); `draws`, int64, shape (n,), are the source of each rollout's random numbers; `styles`,
-    int64, shape (n, MAX_SEATS), the index of each seat's policy. The values to the seats that take the actions are written into
-    `values`, int64, shape (n,).
+    `draws` are the source of each rollout's random numbers; `styles`, int64, shape (n, MAX_SEATS), the index of each seat's
+    policy. The values to the seats that take the actions are written into `values`. All others are int64, shape (n,).
     """
     n = len(actions)
     by_thumb, seats = np.array([policy is None for policy in policies]), rollouts.view(np.recarray).seat[:n].copy()

@@ -30,8 +30,7 @@ from noms_env.core.chance import philox
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import units
 
-MIN_WEIGHT = 1e-4
-"""Minimum of a policy's probability in the update."""
+MIN_WEIGHT = 1e-4  # minimum of a policy's probability in the update
 FIRST_WORLDS = 8
 """With a time limit: worlds in the first round. Each further round has as many as all rounds before."""
 
@@ -260,9 +259,7 @@ class RootStats:
     Attributes:
         row: its number.
         seed: source of all randomness in the row, 0 to 2**63 - 1.
-        actions: the candidates, int64, shape (A,).
-        weights: probabilities by the policy, float64, shape (A,).
-        members: for each candidate the most probable of its equivalent actions, int64, shape (A,).
+        actions, weights, members: the candidates, see `policy_candidates`, shape (A,).
         counts: worlds in which each was tried, int64, shape (A,).
     """
 
@@ -276,16 +273,10 @@ class RootStats:
         budget: int,
         is_timed: bool = False,
     ) -> None:
-        """Set up the statistics of a row.
+        """Set up the statistics of a row; `temperature` is that of the update, in standard errors.
 
-        Args:
-            row: see above.
-            seed: see above.
-            candidates: see `policy_candidates`.
-            seats: number of seats at the table.
-            temperature: temperature of the update, in standard errors.
-            budget: worlds per candidate, on average; a candidate gets at most this times half the number of candidates.
-            is_timed: whether a time limit applies instead, with `budget` as an upper bound.
+        `budget` is worlds per candidate, on average; a candidate gets at most this times half the number of candidates. With
+        `is_timed` a time limit applies instead, and `budget` is an upper bound.
         """
         self.row, self.seed = row, seed
         self.actions, self.weights, self.members = candidates

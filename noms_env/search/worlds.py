@@ -14,17 +14,11 @@ from noms_env.variants import dispatch
 
 
 class Worlds(NamedTuple):
-    """Worlds of one row, and who plays them out.
+    """Worlds of one row, and who plays them out."""
 
-    Attributes:
-        tables: shape (n,), as `kernel_view` makes them.
-        draws: source of each rollout's random numbers, int64, shape (n,).
-        styles: model of each seat, int64, shape (n, MAX_SEATS): 0 for the own policy, else 1 + the index of a model.
-    """
-
-    tables: np.ndarray
-    draws: np.ndarray
-    styles: np.ndarray
+    tables: np.ndarray  # shape (n,), as `kernel_view` makes them
+    draws: np.ndarray  # source of each rollout's random numbers, int64, shape (n,)
+    styles: np.ndarray  # model of each seat, int64, shape (n, MAX_SEATS): 0 for the own policy, else 1 + the index of a model
 
     def part(self, first: int, end: int | None) -> Worlds:
         """Return the worlds from `first` up to `end`."""
@@ -33,10 +27,9 @@ class Worlds(NamedTuple):
 
 @jit
 def deal_worlds(tables, row, seed, worlds, numbers, sampling):
-    """Deal worlds of the seat to act in a row into the first `len(numbers)` rows of `worlds`.
+    """Deal worlds of the seat to act in a row into the first `len(numbers)` rows of `worlds`; `numbers` are int64: 0, 1, ...
 
-    World k depends only on k and the seed, 0 to 2**63 - 1. `tables` and `worlds` are as `kernel_view` makes them, `numbers` is
-    int64, shape (n,): 0, 1, ..., and `sampling` comes from `belief.new_sampling_workspace`.
+    World k depends only on k and the seed, 0 to 2**63 - 1. `sampling` comes from `belief.new_sampling_workspace`.
     """
     for world in range(len(numbers)):
         worlds[world] = tables[row]

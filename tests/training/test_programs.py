@@ -21,7 +21,7 @@ from noms_env import Table
 from noms_env.belief.determinize import sampled_tables
 from noms_env.core.partners import ROLES
 from noms_env.players import ask
-from noms_env.players.programs.lines import AnswerError, decision, find_action, hello, wants_observation
+from noms_env.players.programs.lines import ProgramError, decision, find_action, hello, wants_observation
 from noms_env.players.programs.player import ProgramPlayer
 from noms_env.record import record_matches, replay
 from noms_env.show import look
@@ -164,7 +164,7 @@ def test_a_program_can_ask_for_the_observation() -> None:
     assert wants_observation(b'{"protocol": "noms-bot/1", "observation": true}')
     assert not wants_observation(b'{"protocol": "noms-bot/1"}')
     for answer in (b"hello", b"[]", b'{"protocol": "noms-bot/2"}', b'{"protocol": "noms-bot/1", "observation": 1}'):
-        with pytest.raises(AnswerError, match="answered"):
+        with pytest.raises(ProgramError, match="answered"):
             wants_observation(answer)
 
 
@@ -181,7 +181,7 @@ def test_answers_are_words_or_numbers() -> None:
         b'{"action": true}': "which names no action",
         b"[" * 100_000: "which is no JSON",
     }.items():
-        with pytest.raises(AnswerError, match=re.escape(sentence)) as refusal:
+        with pytest.raises(ProgramError, match=re.escape(sentence)) as refusal:
             find_action(answer, row, mask)
         assert len(str(refusal.value)) < 200
 

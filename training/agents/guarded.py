@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from threading import Event
 
 import numpy as np
@@ -15,11 +16,11 @@ from noms_env.players.functions import FAILURES, describe_failure
 
 from ..thread_pool import Stopped
 from .spec import AgentSpec, device_of
-from .table_pool import AtTables, Choose, LearnsFromDeals, OnGpu
+from .table_pool import AtTables, Choose, OnGpu
 
 
 class Guarded:
-    """A player in a block of deals, with the interface of `table_pool.Choose`.
+    """A player in a block of deals, with the interface of `table_pool.Choose`; a call has at most `at_once` rows.
 
     At a forfeited table it takes the first legal actions, so that the deal ends. `stop` aborts the block. With `strict` the
     player's errors propagate, and an illegal answer raises `IllegalAnswerError`, a ValueError.
@@ -29,7 +30,6 @@ class Guarded:
     """
 
     def __init__(self, choose: Choose, stop: Event, at_once: int | None = None, strict: bool = False) -> None:
-        """Guard a player; a call has at most `at_once` rows."""
         self._choose, self._stop, self._at_once, self._strict = choose, stop, at_once, strict
         self.lost: dict[int, str] = {}
 
@@ -46,8 +46,8 @@ class Guarded:
         return actions
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """See `table_pool.LearnsFromDeals`; an error of the player forfeits the table."""
-        if not isinstance(self._choose, LearnsFromDeals):
+        """See `AtTables.deal_over`; an error of the player forfeits the table."""
+        if not hasattr(self._choose, "deal_over"):
             return
         try:
             self._choose.deal_over(batch, rows)
@@ -103,16 +103,26 @@ class Guarded:
 def guard_players(
     players: Sequence[AgentSpec], stream: Sequence[int], stop: Event, strict: bool = False
 ) -> Iterator[list[Guarded]]:
-    """Yield the guarded players of a block of deals, and close them at its end.
+    """Yield the guarded players of a block of deals, and close them at its end; calls of one that cannot be made fail.
 
     A player's random numbers depend on `stream`, nonnegative integers, and its place. For other arguments see `Guarded`.
     """
     with ExitStack() as stack:
         guards = []
         for place, spec in enumerate(players):
-            choose = _make_player(spec, np.random.default_rng([*stream, place]), stack)
+            try:
+                player = spec.make()
+            except Exception as error:
+                choose: Choose = partial(_fail, error)
+            else:
+                stack.callback(getattr(player, "close", lambda: None))
+                choose = AtTables(player, np.random.default_rng([*stream, place]))
             guards.append(Guarded(choose, stop, spec.at_once, strict))
         yield guards
+
+
+def _fail(error: Exception, batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
+    raise error
 
 
 @contextmanager
@@ -125,22 +135,6 @@ def seated(
         return
     with guard_players(players, stream, stop, strict) as guards:
         yield guards
-
-
-def _make_player(spec: AgentSpec, rng: np.random.Generator, stack: ExitStack) -> Choose:
-    """Make a player for the tables; if that fails, each of its calls raises the error."""
-    try:
-        player = spec.make()
-    except Exception as error:
-        failure = error
-
-        def fail(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:
-            raise failure
-
-        return fail
-    if hasattr(player, "close"):
-        stack.callback(player.close)
-    return AtTables(player, rng)
 
 
 def first_legal(batch: BatchEnv, rows: np.ndarray) -> np.ndarray:

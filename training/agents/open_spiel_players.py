@@ -26,8 +26,7 @@ from noms_env.players.protocol import RowByRow
 from noms_env.variants.rulebook import ROTATION_WORDS
 from noms_env.variants.trumps import ROTATION
 
-SIMULATIONS = 50
-"""Simulations of `ismcts` per decision."""
+SIMULATIONS = 50  # simulations of `ismcts` per decision
 
 MakeBot = Callable[[DealGame, int, int], Any]
 """Makes a bot (`pyspiel.Bot`) from the game, its seat and a seed (0 to 2**63 - 1)."""

@@ -19,27 +19,16 @@ GPU_TABLES, GPU_SEARCH_TABLES = 1 << 18, 1 << 13
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """Specification of a player at many tables.
+    """Specification of a player at many tables."""
 
-    Attributes:
-        name: name as the user wrote it.
-        make: makes the player for a block of deals.
-        rule_sets: rules that it can play; None for all.
-        block: deals to play at once.
-        sha256: SHA-256 of the policy file; None for other players.
-        at_once: maximum rows per call; None for any number.
-        hand_size: the only hand size that a solution can play; None for all.
-        device: `cuda` for a `GpuPlayer`, which plays only with others on a GPU.
-    """
-
-    name: str
-    make: Callable[[], Player]
-    rule_sets: tuple[Rules, ...] | None = None
-    block: int = BLOCK
-    sha256: str | None = None
-    at_once: int | None = None
-    hand_size: int | None = None
-    device: Device = "cpu"
+    name: str  # as the user wrote it
+    make: Callable[[], Player]  # makes the player for a block of deals
+    rule_sets: tuple[Rules, ...] | None = None  # rules that it can play; None for all
+    block: int = BLOCK  # deals to play at once
+    sha256: str | None = None  # of the policy file; None for other players
+    at_once: int | None = None  # maximum rows per call; None for any number
+    hand_size: int | None = None  # the only hand size that a solution can play; None for all
+    device: Device = "cpu"  # `cuda` for a `GpuPlayer`, which plays only with others on a GPU
 
     def check(self, rules: Rules) -> None:
         """Check that the player can play all deals of a match; ValueError if its rules or its hand size differ."""

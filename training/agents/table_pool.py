@@ -7,9 +7,8 @@ fixed within a deal.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
 from threading import Event
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -26,25 +25,14 @@ from ..thread_pool import Stopped
 Choose = Callable[[BatchEnv, np.ndarray], np.ndarray]
 """Function from a batch and some of its rows, int64, shape (n,), to legal actions of the seats to act, int64, shape (n,)."""
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
-LOOK = 8
-"""Steps on a GPU between checks whether all deals are over; each check synchronises."""
-
-
-@runtime_checkable
-class LearnsFromDeals(Protocol):
-    """A `Choose` that is called at the end of a deal if the match continues."""
-
-    def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
-        """Learn from the finished deals at some rows of a batch, int64, shape (n,)."""
-        ...
+LOOK = 8  # steps on a GPU between checks whether all deals are over; each check synchronises
 
 
 def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: Mapping[str, Any] | None = None) -> list[Rules]:
     """Make the rule sets of a run: each game with each number of seats that it allows, or its default for no `seats`.
 
-    Each option is for every game that has it.
-
-    RulesError for an unknown game, a number of seats or an option that no game has, or an invalid value.
+    Each option is for every game that has it. RulesError for an unknown game, a number of seats or an option that no game has,
+    or an invalid value.
     """
     games, chosen = [game(name) for name in variants], dict(options or {})
     names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
@@ -76,13 +64,9 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
 
 
 class TablePool:
-    """Tables of several rule sets, which pause after each deal.
+    """Tables of several rule sets, which pause after each deal; their deals form matches, or are independent.
 
-    Attributes:
-        batch: the tables; `batch.points` and `tables` show each finished deal.
-        rule_set: int64, shape (n,): number of the rule set of each row.
-        seats: int64, shape (n,): number of seats of each row.
-        in_matches: whether the deals of a table form matches; otherwise they are independent.
+    `batch.points` and `tables` show each finished deal; `rule_set` and `seats`, int64, shape (n,), are the numbers of each row.
     """
 
     def __init__(
@@ -151,10 +135,9 @@ class TablePool:
     def deal(self, number: int, sizes: np.ndarray | None = None) -> None:
         """Start a deal at each table.
 
-        Args:
-            number: number of the deals: equal numbers have equal cards (except in matches, which continue). On a GPU only the
-                first number of a pool counts, and later deals count up from it, which saves a copy.
-            sizes: int64, shape (n,): hand sizes in the exact-bid games, -1 for any; not in matches, and not on a GPU.
+        Equal numbers have equal cards (except in matches, which continue). On a GPU only the first number of a pool counts, and
+        later deals count up from it, which saves a copy. `sizes`, int64, shape (n,), are hand sizes in the exact-bid games, -1
+        for any; not in matches, and not on a GPU.
         """
         batch = self.batch
         self._copied = None
@@ -193,9 +176,16 @@ def play(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> None:
     A player is a `Choose` (for a `Player` see `AtTables`), or an `OnGpu` for tables on a GPU. `seating`, integers, shape
     (n, MAX_SEATS), is the index of the player on each seat.
     """
-    on_cpu = pool.batch.device == "cpu"
-    for actions in choices_of(pool.batch, players, seating) if on_cpu else choices_on_gpu(pool, players, seating):
-        pool.step(actions)
+    if pool.batch.device == "cpu":
+        for actions in choices_of(pool.batch, players, seating):
+            pool.step(actions)
+        return
+    from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
+
+    seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
+    while pool.goes_on.any():
+        for _ in range(LOOK):  # surplus actions at the end have no effect
+            pool.step(seated.act())  # type: ignore[arg-type]
 
 
 def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) -> Iterator[np.ndarray]:
@@ -214,16 +204,6 @@ def choices_of(batch: BatchEnv, players: Sequence[Choose], seating: np.ndarray) 
         yield actions
 
 
-def choices_on_gpu(pool: TablePool, players: Sequence[OnGpu], seating: np.ndarray) -> Iterator[Any]:
-    """Yield actions as `choices_of`, on a GPU; a few surplus ones at the end have no effect."""
-    from noms_env.cuda.players.seats import SeatedPlayers  # here, since it takes time to import
-
-    seated = SeatedPlayers(pool.batch, players, seating, players[0].seed)
-    while pool.goes_on.any():
-        for _ in repeat(None, LOOK):
-            yield seated.act()
-
-
 def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarray) -> Iterator[np.ndarray]:
     """Play the matches of a pool to their ends; their first deals must be dealt. Arguments: see `play`.
 
@@ -237,18 +217,13 @@ def play_deal_by_deal(pool: TablePool, players: Sequence[Any], seating: np.ndarr
         if len(unfinished) == 0:
             return
         for player in players:
-            if isinstance(player, LearnsFromDeals):
+            if hasattr(player, "deal_over"):
                 player.deal_over(pool.batch, unfinished)
         pool.next_deal()
 
 
 class OnGpu:
-    """A `GpuPlayer` in a block of deals, which `stop` aborts. It has no memory of earlier deals, and does not fail.
-
-    Attributes:
-        seed: seed of its random choices.
-        lost: forfeited tables: none.
-    """
+    """A `GpuPlayer` in a block of deals, which `stop` aborts. It has no memory, and does not fail: `lost` stays empty."""
 
     def __init__(self, player: Any, seed: int, stop: Event) -> None:
         self._player, self.seed, self._stop = player, seed, stop
@@ -275,6 +250,7 @@ class AtTables:
         return np.asarray(player.act(batch.observation[rows], batch.mask[rows], seeds, tables=tables))
 
     def deal_over(self, batch: BatchEnv, rows: np.ndarray) -> None:
+        """Learn from the finished deals at some rows of a batch, int64, shape (n,), whose matches continue."""
         memory = recalled(self._player, batch.tables[rows])
         if memory is None:
             return

@@ -36,10 +36,7 @@ COPIES = 8192  # approximate number of tables played out at once
 
 
 class AllActionsLearner(PolicyLearner):
-    """The policy in training, with the values of all actions at some of its decisions.
-
-    It uses `settings.played_out` and `settings.exploration`; `values_rng` draws for both, and for the playouts.
-    """
+    """The policy in training, with the values of all actions at some of its decisions, for which `values_rng` draws."""
 
     def __init__(
         self,
@@ -82,8 +79,8 @@ def action_values(
 ) -> np.ndarray:
     """Estimate the value of each legal choice: relative points of the seat to act after one playout by `player`.
 
-    `tables` are records with a seat to act, shape (n,); `mask`, int8, shape (n, n_choices), and `order`, int64, shape (n,), are
-    from `Encoding.encode`. Returns float32, shape (n, n_choices); 0 for illegal choices.
+    `tables` are records, shape (n,); `mask` and `order` are from `Encoding.encode`. Returns float32, shape (n, n_choices); 0
+    for illegal choices.
     """
     values = np.zeros(mask.shape, np.float32)
     parts = max(1, ceil(int((mask != 0).sum()) / COPIES))
@@ -126,10 +123,7 @@ def play_out(
 
 
 def decisions_with_values(batch: Rollout, actor: Actor, dtype: torch.dtype, scale: RewardScale, threads: ThreadPool) -> Rollout:
-    """Return the decisions with values, for the update of the actor.
-
-    Their `log_policy` is the policy before the update, and their `values` are advantages in units of the scale.
-    """
+    """Return the decisions with values, as advantages in units of the scale, and with the policy before the update."""
     assert batch.values is not None
     part = batch.select((~batch.values.isnan().any(1)).nonzero().squeeze(1), *ACTOR_COLUMNS, "rule_set")
     assert part.values is not None

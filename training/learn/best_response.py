@@ -24,14 +24,12 @@ from ..progress_bar import progress_bar
 from .config import SIZES, CurriculumConfig, OpponentsConfig, PPOConfig, TrainConfig, differences, fitting
 from .log import read_log
 
-Train = Callable[[TrainConfig, Path], None]
-"""Trains a run in a folder, or resumes it."""
+Train = Callable[[TrainConfig, Path], None]  # trains a run in a folder, or resumes it
 IMITATION = 0.15  # share of the budget in which the learner imitates the player
 UPDATE = PPOConfig(learning_rate=1e-3, ent_coef_call=0.05, ent_coef_play=0.01, uniform_kl_coef=0.02)
-"""Less entropy than self-play from scratch needs: some best response to fixed players is a pure strategy."""
+"""Less entropy than self-play from scratch: some best response to fixed players is a pure strategy."""
 SHORT, FEWER_DEALS, MIN_SPACING = 1_000_000, 128, 50_000
-"""Below a budget of SHORT, as against players that search, evaluations have FEWER_DEALS and lie at least MIN_SPACING decisions
-apart. Otherwise they would take longer than the training."""
+"""Below a budget of SHORT, evaluations have FEWER_DEALS, at least MIN_SPACING decisions apart: else they outlast the run."""
 DEALS = "test"  # set of deals of the final evaluation
 
 
@@ -49,7 +47,7 @@ def refusals() -> Iterator[None]:
 
 
 class Target(NamedTuple):
-    """The player to exploit, the table, and the learner's initial policy (an imitation of the player if empty)."""
+    """The player to exploit, the table, and the learner's initial policy (empty: it imitates the player first)."""
 
     player: str
     variant: str
@@ -59,21 +57,13 @@ class Target(NamedTuple):
 
 
 class BestResponse(NamedTuple):
-    """Gains of a learner alone among copies of a player, in points per deal above them.
+    """Gains of a learner alone among copies of a player, in points per deal above them."""
 
-    Attributes:
-        gain: gain of the greedy learner, on held-out deals.
-        initial_gain: gain of the initial policy, on the same deals; None without one.
-        curve: (decisions, mean, low, high) of each evaluation of the run, on other deals, with sampled actions.
-        threads: threads of the training, which affect its result.
-        decisions: decisions of the training.
-    """
-
-    gain: Estimate
-    initial_gain: Estimate | None
-    curve: list[tuple[int, float, float, float]]
-    threads: int | None
-    decisions: int
+    gain: Estimate  # of the greedy learner, on held-out deals
+    initial_gain: Estimate | None  # of the initial policy, on the same deals
+    curve: list[tuple[int, float, float, float]]  # (decisions, mean, low, high): evaluations on other deals, actions sampled
+    threads: int | None  # of the training, whose result depends on them
+    decisions: int  # of the training
 
 
 def find_best_response(
@@ -88,14 +78,23 @@ def find_best_response(
     with refusals():
         config, learner = config_of(target, budget, seed, threads), f"{folder / 'policy.safetensors'}@0"
     if RunFolder(folder).has_run():
-        config = _check_same_run(config, read_config(folder), folder)
+        saved = read_config(folder)
+        same = dataclasses.replace(saved, threads=config.threads, batch_size=config.batch_size)  # these may differ
+        for name, before, now in differences(same.as_dict(), config.as_dict()):
+            raise RefusedError(
+                f"the best response in {folder} was begun with {name} {before!r}, not {now!r}: take another --out, or remove it"
+            )
+        config = saved
     train(config, folder)
     heroes = [learner, f"{target.initial_policy}@0"] if target.initial_policy else [learner]
     field, count = agent_spec(target.player), threads or os.cpu_count() or 1
     with progress_bar("measure", "deals", deals * len(heroes)) as tick:
         options = {"seed": seed, "deal_set": DEALS, "threads": count, "tick": tick}
         gains = [gain_alone(rules, agent_spec(hero), field, deals, **options) for hero in heroes]
-    initial_gain, curve = gains[1] if target.initial_policy else None, _curve_of(folder, rules, field)
+    log, figure = read_log(folder), f"eval/{points_figure(rules, field)}"
+    columns = log[figure][0], *(log[f"{figure}{end}"][1] for end in ("", "/low", "/high"))
+    curve = [*zip(*(column.tolist() for column in columns), strict=True)]
+    initial_gain = gains[1] if target.initial_policy else None
     return BestResponse(gains[0], initial_gain, curve, read_config(folder).threads, RunFolder(folder).decisions)
 
 
@@ -122,27 +121,8 @@ def config_of(target: Target, budget: int, seed: int, threads: int | None) -> Tr
     return fitting(config, target.initial_policy)
 
 
-def _check_same_run(config: TrainConfig, saved: TrainConfig, folder: Path) -> TrainConfig:
-    """Return the saved configuration, which may differ in threads and batch size only; else RefusedError."""
-    comparable = dataclasses.replace(saved, threads=config.threads, batch_size=config.batch_size)
-    for name, before, now in differences(comparable.as_dict(), config.as_dict()):
-        raise RefusedError(
-            f"the best response in {folder} was begun with {name} {before!r}, not {now!r}: take another --out, or remove it"
-        )
-    return saved
-
-
-def _curve_of(folder: Path, rules: Rules, field: AgentSpec) -> list[tuple[int, float, float, float]]:
-    log, name = read_log(folder), f"eval/{points_figure(rules, field)}"
-    columns = log[name][0], *(log[f"{name}{end}"][1] for end in ("", "/low", "/high"))
-    return [*zip(*(column.tolist() for column in columns), strict=True)]
-
-
 def gain_alone(rules: Rules, player: AgentSpec, field: AgentSpec, deals: int, **options: Any) -> Estimate:
-    """Estimate the gain of a player alone among others on `deals` duplicate deals, with options and errors of `compare`.
-
-    KeyboardInterrupt on Ctrl-C before all deals are played.
-    """
+    """Estimate the gain of a player alone among others, with options and errors of `compare`; KeyboardInterrupt on Ctrl-C."""
     try:
         played = compare(rules, player, field, deals, names=(ALONE,), **options)
     except NothingPlayedError as nothing:

@@ -74,12 +74,7 @@ def part_of(path: Path, number: int) -> Path:
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """Read a state; tensors are on the CPU.
-
-    Raises:
-        OtherVersionError: another version wrote it.
-        CheckpointError: the file does not exist, is damaged, or is not a state.
-    """
+    """Read a state, with tensors on the CPU; OtherVersionError if another version wrote it, else CheckpointError."""
     try:
         with open_file(path) as opened:
             line = opened.read(FIRST_LINE)
@@ -213,7 +208,7 @@ class RunFolder:
         return config
 
     def write_config(self, config: Mapping[str, Any]) -> None:
-        """Write the configuration, of a new run or with a new budget; CheckpointError if that fails."""
+        """Write the configuration; CheckpointError if that fails."""
         write_file(self._config, json.dumps(config, indent=2).encode() + b"\n")
 
     def write_state(self, decisions: int, state: Mapping[str, Any]) -> None:
@@ -230,13 +225,9 @@ class RunFolder:
             self._past_file(name).unlink(missing_ok=True)
 
     def latest_state(self) -> dict[str, Any] | None:
-        """Load the newest intact state; None without any state.
+        """Load the newest intact state; None without any. A damaged one is skipped with a warning, and renamed to `.damaged`.
 
-        A damaged state is skipped with a warning, and renamed to `.damaged`.
-
-        Raises:
-            OtherVersionError: the newest state is from another version; it is left unchanged.
-            CheckpointError: all states are damaged.
+        OtherVersionError if the newest state is from another version, CheckpointError if all are damaged.
         """
         files = self._state_files()
         for file in reversed(files):

@@ -94,23 +94,16 @@ class Rollout:
 
 
 class Played(NamedTuple):
-    """Result of an iteration at the tables of one worker.
+    """Result of an iteration at the tables of one worker."""
 
-    Attributes:
-        steps: decisions of the learner, in order of time.
-        reward: float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'.
-        behaviour: statistics of the learner's calls and contracts, by the label of the rules.
-        seconds: inference time.
-    """
-
-    steps: Sequence[Step]
-    reward: np.ndarray
-    behaviour: dict[str, Tally]
-    seconds: float
+    steps: Sequence[Step]  # decisions of the learner, in order of time
+    reward: np.ndarray  # float32, shape (tables, MAX_SEATS): points of each seat less the mean of the others'
+    behaviour: dict[str, Tally]  # of the learner's calls and contracts, by the label of the rules
+    seconds: float  # inference time
 
 
 class ActorPlayer:
-    """A `Player` with a snapshot of a network. A greedy one takes the most probable action."""
+    """A `Player` with a snapshot of a network; if `greedy` it takes the most probable action."""
 
     wants_tables: ClassVar[bool] = False
 
@@ -185,10 +178,7 @@ class PolicyLearner(Learner):
 
 @dataclass
 class Worker:
-    """Tables of one thread.
-
-    The first `watched` rule sets have behaviour figures. `number` is unique among the workers of all processes.
-    """
+    """Tables of one thread; `number` is unique among all processes. The first `watched` rule sets have behaviour figures."""
 
     pool: TablePool
     rule_sets: Sequence[Rules]
@@ -204,14 +194,10 @@ class Worker:
         share: float = 0.0,
         alone: bool = False,
     ) -> Played:
-        """Play a deal at each table.
-
-        The iteration determines the cards; `rng` draws hand sizes and seating. For the opponent see `draw_seating`.
-        """
+        """Play a deal at each table: the iteration determines the cards, `rng` draws hand sizes and `draw_seating`."""
         pool = self.pool
         pool.deal(iteration, None if pool.in_matches else draw_sizes(pool, self.rule_sets, rng))
-        nobody = np.zeros((len(pool), MAX_SEATS), np.int64)
-        seating = nobody if opponent is None else draw_seating(pool.seats, share, rng, alone)
+        seating = draw_seating(pool.seats, share if opponent else None, rng, alone)
         play(pool, [learner.choose, opponent or learner.choose], seating)
         learner.finish()
         reward = relative_points(pool.batch.points, pool.seats)
@@ -278,12 +264,14 @@ def draw_sizes(pool: TablePool, rule_sets: Sequence[Rules], rng: np.random.Gener
     return sizes
 
 
-def draw_seating(seats: np.ndarray, share: float, rng: np.random.Generator, alone: bool = False) -> np.ndarray:
-    """Draw the seating of deals: at a share of the tables an opponent has one to all but one of the seats.
+def draw_seating(seats: np.ndarray, share: float | None, rng: np.random.Generator, alone: bool = False) -> np.ndarray:
+    """Draw the seating of deals: at a share of the tables (None: no opponent) an opponent has one to all but one of the seats.
 
     If the learner is `alone`, the opponent has all seats but one there. `seats` is int64, shape (n,). Returns int64, shape
     (n, MAX_SEATS): 0 for the learner, 1 for the opponent.
     """
+    if share is None:
+        return np.zeros((len(seats), MAX_SEATS), np.int64)
     order = np.argsort(rng.random((len(seats), MAX_SEATS)) + (np.arange(MAX_SEATS) >= seats[:, None]), axis=1)
     place = np.argsort(order, axis=1)  # rank of each seat in a random order of the table's seats
     taken = np.where(alone, seats - 1, rng.integers(1, np.maximum(seats, 2)))
@@ -319,8 +307,7 @@ def make_workers(
 ) -> Iterator[Worker]:
     """Make a worker for single deals and one for matches, if there are any, in each thread; ValueError for too few tables.
 
-    The last `drawn` rule sets were drawn (see `weights_of`). `tables` and `threads` are per process, and `rank` is its
-    number. Tables on a GPU have no hidden state.
+    The last `drawn` rule sets were drawn (`weights_of`). `tables` and `threads` are those of process `rank`.
     """
     weights = weights_of(rule_sets, drawn)
     if tables < (least := least_tables(weights, threads)):

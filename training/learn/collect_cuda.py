@@ -20,7 +20,6 @@ import torch
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from noms_env.core.state import MAX_SEATS
 from noms_env.cuda.arrays import SIMULATED
 from noms_env.cuda.players.encoding import LearnerRows
 from noms_env.cuda.players.player import GpuPlayer
@@ -42,10 +41,9 @@ WANTED_SIZE = TABLE.fields["wanted_deal_size"][1] // 2  # type: ignore[index]
 
 
 class GpuActor(GpuPlayer):
-    """A network as a player on a GPU. It draws from the softmax, or takes the most probable actions if `greedy`.
+    """A network as a player on a GPU; it takes the most probable actions if `greedy`, and appends its decisions to `page`.
 
-    `most` is an upper bound of the rows to act, and the size of the network's batch; None for all tables. The decisions are
-    appended to `page`, if any.
+    `most` is an upper bound of the rows to act, and the size of the network's batch; None for all tables.
     """
 
     def __init__(
@@ -92,11 +90,9 @@ class GpuActor(GpuPlayer):
 
 
 class Page:
-    """Buffer of the learner's decisions in `STEPS` steps, at up to `tables` tables.
+    """Buffer of the learner's decisions in `STEPS` steps, at up to `tables` tables; `count`, int64, shape (), is their number.
 
-    Attributes:
-        columns: columns of `Played.steps`, by name; the last row takes the writes of tables without a decision.
-        count: int64, shape (): number of decisions.
+    `columns` are those of `Played.steps`, by name; the last row takes the writes of tables without a decision.
     """
 
     def __init__(self, tables: int, privileged: bool, device: str) -> None:
@@ -121,15 +117,9 @@ class Page:
             column.index_copy_(0, to, source)
         self.count += added
 
-    def taken(self, count: int) -> dict[str, Tensor]:
-        return {name: column[:count].clone() for name, column in self.columns.items()}
-
 
 class GpuCollector:
-    """Plays the deals of an iteration at the tables of workers on a GPU; each page uses the actor's current parameters.
-
-    `notes` gets a notice if a page cannot be captured.
-    """
+    """Plays the deals of an iteration at the tables of workers on a GPU; `notes` gets a notice if a page is not captured."""
 
     def __init__(
         self,
@@ -182,8 +172,7 @@ class _Tables:
             words = from_dlpack(self.batch.tables).view(torch.int16)
             words[:, WANTED_SIZE] = torch.from_numpy(draw_sizes(pool, self.worker.rule_sets, rng)).to(words)
         pool.deal(iteration)
-        nobody = np.zeros((len(pool), MAX_SEATS), np.int64)
-        seating = nobody if opponent is None else draw_seating(pool.seats, share, rng, alone)
+        seating = draw_seating(pool.seats, None if opponent is None else share, rng, alone)
         seated = self._seat(opponent, seating, seed)
         steps = [part for part in self._steps(seated, opponent) if len(part["choice"]) > 0]
         reward = relative_points(from_dlpack(self.batch.points).cpu().numpy(), pool.seats)
@@ -207,7 +196,7 @@ class _Tables:
             size = min(size for share in SIZES if (size := -int(-share * len(self.pool) // 1)) >= left)
             self._take_page(seated, opponent, size)
             left, count = self._state.tolist()
-            yield self.collector.page.taken(count)
+            yield {name: column[:count].clone() for name, column in self.collector.page.columns.items()}
 
     def _take_page(self, seated: SeatedPlayers, opponent: GpuPlayer | None, size: int) -> None:
         """Play a page, as a graph if possible; the capture plays it once."""

@@ -22,10 +22,7 @@ SIMULATED = bool(numba.config.ENABLE_CUDASIM)
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes of a run; this one has number `rank` of `world`.
-
-    `groups` are two groups of all processes, one for the actor's and one for the critic's update, which run in parallel.
-    """
+    """Processes of a run; this one has number `rank` of `world`. Actor and critic update in parallel, each in a group."""
 
     rank: int = 0
     world: int = 1
@@ -120,8 +117,5 @@ def precision_of(name: str, device: str) -> torch.dtype:
 
 
 def bf16_is_fast(cpu: Mapping[str, Any]) -> bool:
-    """Return whether bf16 products are faster than fp32, from `torch.cpu.get_capabilities()`.
-
-    They are with AMX and with AMD's AVX-512. With Intel's AVX-512 they take about twice as long.
-    """
+    """Return whether bf16 is faster than fp32: with AMX and AMD's AVX-512; with Intel's AVX-512 it takes twice as long."""
     return bool(cpu.get("amx_bf16")) or (bool(cpu.get("avx512_bf16")) and "Intel" not in str(cpu.get("cpu_name")))

@@ -35,7 +35,7 @@ from .data.decisions import columns_of
 from .data.shards import write_shards
 
 FINE_TUNING = PPOConfig(learning_rate=3e-4, ent_coef_call=0.01, ent_coef_play=0.003, uniform_kl_coef=0.0)
-"""Update of a trained policy: the entropy bonus of a run from scratch would flatten it again."""
+"""The entropy bonus of a run from scratch would flatten a trained policy again."""
 SETTINGS, RESULT = "improve.json", "result.json"
 TABLES = {"variants": str, "seats": int, "option": str}
 """Lists in the training section of a policy file that determine its tables, and the types of their values."""
@@ -112,18 +112,28 @@ def train_round(series: Series, policy: str, folder: Path, number: int, spread: 
     """Run or resume a round (numbered from 1) from a policy: record the search, train, compare.
 
     Returns the content of `result.json`: `policy`, `before`, `gains` by the label of the rules, and `kept`, the better policy.
-
     RefusedError for invalid arguments or a damaged file, WorkerError for a killed worker, KeyboardInterrupt on Ctrl-C.
     """
     if (folder / RESULT).exists():
         return read_result(folder, policy)
     info = read_training(policy)
     seed = int(np.random.SeedSequence([series.seed, number]).generate_state(1, np.uint64)[0] >> np.uint64(1))
-    rule_sets = tables_of(info)
+    rule_sets, trained = tables_of(info), str(folder / "run")
     record_search(series, policy, rule_sets, folder / "decisions", seed, spread)
-    with refusals():
-        config = config_of_round(series, policy, info, seed, folder / "decisions")
-    trained = str(folder / "run")
+    with refusals():  # self-play, and the decisions of the search
+        config = TrainConfig(
+            **{name: tuple(info.training[name]) for name in TABLES},  # type: ignore[arg-type]
+            initial_policy=policy,
+            seed=seed,
+            decisions=series.decisions,
+            batch_size=min(SIZES[0], series.decisions),
+            card_features=info.card_features,
+            trick_features=info.trick_features,
+            network=ActorConfig(**info.network),
+            ppo=FINE_TUNING,
+            curriculum=CurriculumConfig(shards=(str(folder / "decisions"),)),
+            panel=(policy,),
+        )
     train(config, folder / "run")
     gains = compare_rounds(series, trained, policy, rule_sets)
     is_better = sum(gain["mean"] for gain in gains.values()) > 0
@@ -164,24 +174,6 @@ def record_search(series: Series, policy: str, rule_sets: Sequence[Rules], folde
         for (play, first, place), lot in zip(missing, results, strict=True):
             write_shards((part for part, _ in lot), place, play.source | {"first": first}, "npz", columns=columns_of(True))
             tick(1)
-
-
-def config_of_round(series: Series, policy: str, info: PolicyInfo, seed: int, decisions: Path) -> TrainConfig:
-    """Return the configuration of the run: self-play plus the decisions of the search."""
-    tables: dict[str, Any] = {name: tuple(info.training[name]) for name in TABLES}
-    return TrainConfig(
-        **tables,
-        initial_policy=policy,
-        seed=seed,
-        decisions=series.decisions,
-        batch_size=min(SIZES[0], series.decisions),
-        card_features=info.card_features,
-        trick_features=info.trick_features,
-        network=ActorConfig(**info.network),
-        ppo=FINE_TUNING,
-        curriculum=CurriculumConfig(shards=(str(decisions),)),
-        panel=(policy,),
-    )
 
 
 def compare_rounds(series: Series, policy: str, before: str, rule_sets: Sequence[Rules]) -> dict[str, dict[str, float]]:

@@ -55,14 +55,10 @@ def distance_from(recorded: Recorded, logits: Tensor) -> Tensor:
 class RecordedDecisions:
     """Encoded decisions with two or more legal actions, from folders of `noms export --targets`.
 
-    Attributes:
-        features, mask: as in `Rollout`.
-        probs: float16, shape (n, n_choices): policy of the player that decided.
+    `features` and `mask` are as in `Rollout`; `probs`, float16, shape (n, n_choices), is the policy of the player that decided.
 
-    Raises:
-        ValueError: the folders have no decisions with a policy, decisions of other tables, or more than `MAX_ROWS_OF_RUN`
-            decisions in all; see also `read_shards`.
-        OSError: a file cannot be read.
+    ValueError if the folders have no decisions with a policy, decisions of other tables, or more than `MAX_ROWS_OF_RUN` of them
+    in all; for other errors see `read_shards`.
     """
 
     def __init__(self, folders: Sequence[str], encoding: Encoding, rule_sets: Sequence[Rules]) -> None:
@@ -113,10 +109,7 @@ def _rules(source: dict[str, Any]) -> Rules | None:
 
 
 class ImitatedExperts(Learner):
-    """Experts in place of the learner, with the random generator `rng`.
-
-    `at_tables`, int64, shape (tables,), is the number of the expert at each table.
-    """
+    """Experts in place of the learner; `at_tables`, int64, shape (tables,), is the number of the expert at each table."""
 
     def __init__(
         self, experts: Sequence[Player], at_tables: np.ndarray, encoding: Encoding, rng: np.random.Generator, privileged: bool

@@ -116,7 +116,7 @@ class Log(Watcher):
         """Log into a folder; with `events` also in TensorBoard's format, if TensorBoard is installed."""
         self.folder, self._wants_events = Path(folder), events
         self._file: io.FileIO | None = None
-        self._events: Events | None = None
+        self._events: Any = None
         self._before, self._began = 0.0, 0.0
 
     def started(self, done: int, total: int) -> None:
@@ -128,7 +128,9 @@ class Log(Watcher):
         write_atomically(path, as_csv([HEADER, *rows]))
         self._file = path.open("ab", buffering=0)
         if self._wants_events and has_tensorboard():
-            self._events = Events(self.folder / EVENTS_NAME, done + 1)
+            from torch.utils.tensorboard import SummaryWriter  # here, since reading a log needs no torch
+
+            self._events = SummaryWriter(self.folder / EVENTS_NAME, purge_step=done + 1)
 
     def iteration(self, decisions: int, metrics: Mapping[str, float]) -> None:
         self.evaluation(decisions, {**metrics, SECONDS: self._before + time.monotonic() - self._began})
@@ -136,9 +138,13 @@ class Log(Watcher):
     def evaluation(self, decisions: int, metrics: Mapping[str, float]) -> None:
         if self._file is None:
             raise RuntimeError("the log is not open: call started first")
-        write_whole(self._file, as_csv([(decisions, name, value) for name, value in metrics.items()]))
+        left = memoryview(as_csv([(decisions, name, value) for name, value in metrics.items()]))
+        while left:  # unbuffered, so that a full disk raises now and not at a later flush
+            left = left[self._file.write(left) or 0 :]
         if self._events is not None:
-            self._events.write(decisions, metrics)
+            for name, value in metrics.items():
+                self._events.add_scalar(name, value, decisions)
+            self._events.flush()
 
     def __enter__(self) -> Self:
         return self
@@ -153,39 +159,6 @@ class Log(Watcher):
         self._file = self._events = None
 
 
-def write_whole(file: io.FileIO, content: bytes) -> None:
-    """Write everything to an unbuffered file, so that a full disk raises now and not at a later flush."""
-    left = memoryview(content)
-    while left:
-        left = left[file.write(left) or 0 :]
-
-
-class Events:
-    """Synchronous writer of TensorBoard events (TensorBoard's own writer is a thread)."""
-
-    def __init__(self, folder: Path, start: int) -> None:
-        """Start an event file; it overrides figures of earlier files from `start` decisions on."""
-        proto = importlib.import_module("tensorboard.compat.proto.event_pb2")
-        writer = importlib.import_module("tensorboard.summary.writer.record_writer")
-        folder.mkdir(parents=True, exist_ok=True)
-        seconds, left = divmod(time.time_ns(), 10**9)  # TensorBoard reads the files in the order of their names
-        self._file = (folder / f"events.out.tfevents.{seconds:010}.{left:09}").open("wb", buffering=0)
-        self._event, self._record = proto.Event, writer.RecordWriter
-        self._add(start, file_version="brain.Event:2")
-        self._add(start, session_log=proto.SessionLog(status=proto.SessionLog.START))
-
-    def write(self, decisions: int, metrics: Mapping[str, float]) -> None:
-        self._add(decisions, summary={"value": [{"tag": tag, "simple_value": float(value)} for tag, value in metrics.items()]})
-
-    def _add(self, step: int, **content: Any) -> None:
-        record = io.BytesIO()
-        self._record(record).write(self._event(step=step, wall_time=time.time(), **content).SerializeToString())
-        write_whole(self._file, record.getvalue())
-
-    def close(self) -> None:
-        self._file.close()
-
-
 def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
     """Read a log: by figure, decisions (int64, ascending) and values (float64), each of shape (n,).
 
@@ -197,11 +170,8 @@ def read_log(folder: str | Path, name: str = CSV_NAME) -> Series:
         if math.isfinite(value):
             first, *rest = figure.split("/")
             figures["/".join([OLD_NAMES.get(first, first), *rest])][decisions] = value
-    ordered = {figure: sorted(points.items()) for figure, points in figures.items()}
-    return {
-        name: (np.array([at for at, _ in row], np.int64), np.array([value for _, value in row]))
-        for name, row in ordered.items()
-    }
+    ordered = {name: sorted(points.items()) for name, points in figures.items()}
+    return {name: tuple(map(np.array, zip(*points, strict=True))) for name, points in ordered.items()}  # type: ignore[misc]
 
 
 def saved_rows(folder: Path) -> list[Row]:

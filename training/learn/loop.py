@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -41,8 +41,8 @@ def prepared(config: TrainConfig) -> Iterator[Trainer]:
     with join_processes(device_of(config.device)) as processes:
         run = Trainer(config, processes)
         try:
-            for rules in run.rule_sets:
-                for player in run.panel():
+            for player in run.panel():
+                for rules in run.rule_sets:
                     player.check(rules)
             for rules in run.all_rules:
                 for name in config.opponents.players:
@@ -70,41 +70,36 @@ def train_prepared(run: Trainer, folder: RunFolder, watcher: Watcher | None = No
             a loss is not finite; the last checkpoint is intact.
         KeyboardInterrupt: on Ctrl-C before the budget is spent, after the checkpoint is written.
     """
-    until = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    evaluator = Evaluator(run, folder, (watcher or Watcher()) if run.processes.leads else Watcher())
-    with interrupts() as stop:
-        is_finished = _train(run, evaluator, lambda: stop.is_set() or time.monotonic() > until)
-    if stop.is_set() and not is_finished:
+    config, broadcast, watcher = run.config, run.processes.broadcast, (watcher if run.processes.leads else None) or Watcher()
+    every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
+    until = math.inf if minutes is None else saved_at + 60 * minutes
+    evaluator, stage, ends, stops = Evaluator(run, folder, watcher), None, False, False
+    with interrupts() as interrupted:
+        watcher.started(run.decisions, config.decisions)
+        _pass_notes(run, watcher)
+        if run.decisions == 0:
+            evaluator.measure(scored=False)  # scores are in units of the reward scale, which is not known yet
+        while run.decisions < config.decisions and not (ends or stops):
+            before, stage_before, stage = run.decisions, stage, schedule.stage(run.progress, config)
+            if stage is not stage_before:
+                watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
+            metrics = run.iterate()
+            watcher.iteration(run.decisions, metrics)
+            if not all(math.isfinite(metrics.get(f"losses/{name}", 0.0)) for name in ("policy_loss", "value_loss")):
+                raise CheckpointError(f"a loss is not finite after {run.decisions:,} decisions; the last checkpoint is intact")
+            _pass_notes(run, watcher)
+            ends, stops = broadcast(watcher.ends_run()), broadcast(interrupted.is_set() or time.monotonic() > until)
+            is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
+            if is_due:
+                evaluator.evaluate()
+            if is_due or broadcast(time.monotonic() - saved_at > config.save_every):
+                evaluator.save()
+                saved_at = time.monotonic()
+        evaluator.save()
+    is_finished = ends or run.decisions >= config.decisions
+    if interrupted.is_set() and not is_finished:
         raise KeyboardInterrupt
     return is_finished
-
-
-def _train(run: Trainer, evaluator: Evaluator, is_over: Callable[[], bool]) -> bool:
-    config, watcher, broadcast = run.config, evaluator.watcher, run.processes.broadcast
-    every, saved_at = config.evaluate_every or max(1, config.decisions // EVALUATIONS), time.monotonic()
-    stage, ends, stops = None, False, False
-    watcher.started(run.decisions, config.decisions)
-    _pass_notes(run, watcher)
-    if run.decisions == 0:
-        evaluator.measure(scored=False)  # scores are in units of the reward scale, which is not known yet
-    while run.decisions < config.decisions and not (ends or stops):
-        before, stage_before, stage = run.decisions, stage, schedule.stage(run.progress, config)
-        if stage is not stage_before:
-            watcher.note(f"after {run.decisions:,} decisions: {stage.value}")
-        metrics = run.iterate()
-        watcher.iteration(run.decisions, metrics)
-        if not all(math.isfinite(metrics.get(f"losses/{name}", 0.0)) for name in ("policy_loss", "value_loss")):
-            raise CheckpointError(f"a loss is not finite after {run.decisions:,} decisions; the last checkpoint is intact")
-        _pass_notes(run, watcher)
-        ends, stops = broadcast(watcher.ends_run()), broadcast(is_over())
-        is_due = run.decisions // every > before // every or run.decisions >= config.decisions or ends
-        if is_due:
-            evaluator.evaluate()
-        if is_due or broadcast(time.monotonic() - saved_at > config.save_every):
-            evaluator.save()
-            saved_at = time.monotonic()
-    evaluator.save()
-    return ends or run.decisions >= config.decisions
 
 
 def _pass_notes(run: Trainer, watcher: Watcher) -> None:
@@ -133,20 +128,15 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 class Evaluator:
-    """Evaluates the policy of a run, and saves its states and policies. Restores the newest state in the folder.
-
-    Attributes:
-        best: score of the best policy; None before the first evaluation.
-        past: names of the past policies that are opponents, oldest first; a name is the number of decisions at that time.
-        others: SHA-256 of the files of experts, opponents and panel players that are policies, by name.
-    """
+    """Evaluates the policy of a run, and saves its states and policies. Restores the newest state in the folder."""
 
     def __init__(self, run: Trainer, folder: RunFolder, watcher: Watcher) -> None:
         self.run, self.folder, self.watcher = run, folder, watcher
         self.panel = run.panel()
-        self.best: float | None = None
-        self.past: list[str] = []
+        self.best: float | None = None  # score of the best policy; None before the first evaluation
+        self.past: list[str] = []  # past policies that are opponents, oldest first, named by the decisions at that time
         names = [*run.config.curriculum.expert, *run.config.opponents.players, *run.config.panel]
+        # SHA-256 of the policies among the experts, opponents and panel players
         self.others = {name: digest for name in names if name and (digest := file_sha256(name)) is not None}
         if (state := folder.latest_state()) is not None:
             self._restore(state)
@@ -164,28 +154,33 @@ class Evaluator:
             best, past, others = (state["standing"][name] for name in ("best", "past", "others"))
             if len(state["standing"]) != 3 or not all(name.isdigit() for name in past):
                 raise ValueError("past policies have numbers")
-            self._check_others(others)
+            for name, sha256 in others.items():
+                if self.others.get(name, sha256) != sha256:
+                    raise CheckpointError(
+                        f"the file of {name} has changed since the run in {self.folder.path} stopped, from SHA-256 {sha256} to "
+                        f"{self.others[name]}: restore the old file to continue, or start a new run"
+                    )
             self.run.restore(dict(state))
             self.best, self.past = None if best is None else float(best), list(past)
             self._load_past()
         except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
             raise CheckpointError(f"the state in {self.folder.path} is not of the run that its config describes") from error
 
-    def _check_others(self, others: Mapping[str, str]) -> None:
-        for name, sha256 in others.items():
-            if self.others.get(name, sha256) != sha256:
-                raise CheckpointError(
-                    f"the file of {name} has changed since the run in {self.folder.path} stopped, from SHA-256 {sha256} to "
-                    f"{self.others[name]}: restore the old file to continue, or start a new run"
-                )
-
     def evaluate(self) -> None:
-        """Evaluate the policy, save it if it is the best so far, and add it to the opponents."""
-        score = self.measure()
+        """Evaluate the policy, save it if it is the best so far, add it to the past policies, and thin these out."""
+        score, run, opponents = self.measure(), self.run, self.run.config.opponents
         if score is not None and (self.best is None or score > self.best):
             self.best = score
-            write_policy(self.folder.policy, self.run.actor, self.run, score)
-        self._join_opponents()
+            write_policy(self.folder.policy, run.actor, run, score)
+        if opponents.share == 0 or opponents.past == 0:
+            return
+        name = f"{run.decisions:012d}"
+        if run.processes.leads:
+            self.folder.write_past(name, run.actor, run)
+        names = [*self.past, name]
+        self.past = [names[i] for i in thin_out([run.decisions - int(past) for past in names], opponents.past)]
+        run.processes.all_sum(torch.zeros(1))  # a barrier: all wait until the file exists
+        self._load_past()
 
     def measure(self, scored: bool = True) -> float | None:
         """Play against the panel, log the figures, and return the score; only in the first process, None in others."""
@@ -212,19 +207,6 @@ class Evaluator:
         scales = zip(self.run.labels, self.run.reward_scale.scale.tolist(), strict=False)
         return float(np.mean([np.mean(points[rules]) / scale for rules, scale in scales]))
 
-    def _join_opponents(self) -> None:
-        """Add the current policy to the past policies, and thin them out."""
-        run, opponents = self.run, self.run.config.opponents
-        if opponents.share == 0 or opponents.past == 0:
-            return
-        name = f"{run.decisions:012d}"
-        if run.processes.leads:
-            self.folder.write_past(name, run.actor, run)
-        names = [*self.past, name]
-        self.past = [names[i] for i in thin_out([run.decisions - int(past) for past in names], opponents.past)]
-        run.processes.all_sum(torch.zeros(1))  # a barrier: all wait until the file exists
-        self._load_past()
-
     def _load_past(self) -> None:
         known, self.run.past = self.run.past, {}
         for name in self.past:
@@ -234,14 +216,13 @@ class Evaluator:
 
 
 def _points(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Select the mean points among the figures of an evaluation: `points/<rules>/<opponent>`."""
     return {name: value for name, value in metrics.items() if name.startswith("points/") and name.count("/") == 2}
 
 
 def thin_out(ages: Sequence[int], most: int) -> list[int]:
     """Choose the past policies to keep, so that their ages grow about geometrically; return ascending indices.
 
-    The ages descend (oldest first). The oldest and the youngest policy are dropped last.
+    The ages descend. The oldest and the youngest policy are dropped last.
     """
     chosen = list(range(len(ages)))
     while len(chosen) > most:

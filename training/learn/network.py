@@ -328,17 +328,16 @@ def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence
 
     PolicyFileError if the initial policy is missing or unusable, ValueError if it was not trained for all games of the run.
     """
-    kinds = {"card_features": config.card_features, "trick_features": config.trick_features}
-    if not config.initial_policy:
-        return make_encoding(rule_sets, options=seen_options(rule_sets, drawn), drawn=drawn, **kinds)
-    info = read_info(policy_file_of(config.initial_policy))
-    known = info.rule_sets
-    if not {rules.variant for rules in rule_sets} <= {rules.variant for rules in known}:
-        games = ", ".join(sorted({rules.variant.name for rules in known}))
-        raise ValueError(f"an initial policy must be for the games of the run; {config.initial_policy} was trained for {games}")
-    own = list(dict.fromkeys([*known, *rule_sets]))
-    drawn = list(dict.fromkeys([*info.drawn, *drawn]))
-    return make_encoding(own, options=seen_options(own, drawn), drawn=drawn, **kinds)
+    if config.initial_policy:
+        info = read_info(policy_file_of(config.initial_policy))
+        games = {rules.variant.name for rules in info.rule_sets}
+        if not {rules.variant.name for rules in rule_sets} <= games:
+            known = f"{config.initial_policy} was trained for {', '.join(sorted(games))}"
+            raise ValueError(f"an initial policy must be for the games of the run; {known}")
+        rule_sets = list(dict.fromkeys([*info.rule_sets, *rule_sets]))
+        drawn = list(dict.fromkeys([*info.drawn, *drawn]))
+    features = {"card_features": config.card_features, "trick_features": config.trick_features}
+    return make_encoding(rule_sets, options=seen_options(rule_sets, drawn), drawn=drawn, **features)
 
 
 def seen_options(own: Sequence[Rules], drawn: Sequence[Rules]) -> list[str]:

@@ -40,15 +40,9 @@ ACTOR_FIGURES = ("losses/policy_loss", "losses/approx_kl", "losses/clipfrac")
 
 @dataclass(frozen=True)
 class Shuffle:
-    """Split of the decisions of an iteration into minibatches: the same number in each process.
+    """Split of the decisions of an iteration into minibatches: the same number in each of `world` processes.
 
-    Attributes:
-        rows: decisions of this process.
-        total: decisions of all processes.
-        minibatch_size: maximum decisions of all processes in a minibatch.
-        seed: seed of the order.
-        world: number of processes.
-        device: device of the order.
+    `rows` are the decisions of this process, `total` those of all, as is the maximum, `minibatch_size`.
     """
 
     rows: int
@@ -74,11 +68,7 @@ class Shuffle:
 
 @dataclass(frozen=True)
 class Trainable:
-    """A network with its optimizer and the dtype of its passes.
-
-    With several processes, `module` is in DistributedDataParallel and `all_sum` sums a tensor over them. Actor and critic learn
-    in parallel, so each has its own process group.
-    """
+    """A network with its optimizer and the dtype of its passes; `all_sum` sums a tensor over all processes."""
 
     module: nn.Module
     optimizer: torch.optim.Optimizer
@@ -115,15 +105,8 @@ def ppo_update(
 ) -> dict[str, float]:
     """Update both networks in parallel; in the warm-up only the critic. Returns the figures of both, and the learning rate.
 
-    Args:
-        actor: the policy.
-        critic: the value network.
-        batch: this process's decisions, with targets and standardised advantages.
-        shuffle: minibatches of `batch`.
-        now: stage and coefficients of the iteration.
-        threads: threads of the update.
-        recorded: recorded decisions for each minibatch of the actor, for an auxiliary distillation loss; None for none.
-        actor_batch: a batch for the actor alone, and its minibatches; None to use `batch`.
+    `batch` has this process's decisions, with targets and standardised advantages. `recorded` are recorded decisions for each
+    minibatch of the actor, for an auxiliary distillation loss. `actor_batch` replaces `batch` and `shuffle` for the actor.
     """
     for group in actor.optimizer.param_groups + critic.optimizer.param_groups:
         group["lr"] = now.ppo.learning_rate
@@ -139,10 +122,10 @@ def ppo_update(
 def update_actor(
     actor: Trainable, batch: Rollout, shuffle: Shuffle, settings: PPOConfig, recorded: Iterator[Recorded] | None = None
 ) -> dict[str, float]:
-    """Update the policy; `settings` are those of this iteration, other arguments as in `ppo_update`.
+    """Update the policy, with the settings of this iteration; other arguments as in `ppo_update`.
 
-    Returns means over the decisions: `ACTOR_FIGURES`, and with recorded decisions `losses/distillation_kl`; and the number of
-    `losses/minibatches`. During imitation the policy loss is the cross entropy.
+    Returns means over the decisions, `ACTOR_FIGURES`; `losses/minibatches`; and with recorded decisions
+    `losses/distillation_kl`. During imitation the policy loss is the cross entropy.
     """
     parts, distances = list[Tensor](), list[Tensor]()
     for rows in (rows for epoch in range(settings.update_epochs) for rows in shuffle.minibatches(epoch)):

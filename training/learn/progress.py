@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
+from noms_env.core.actions import PHASES
+
 from ..console import broken, colour, fitted, new_table, terminal
 from ..progress_bar import Rate, counts_text, make_bar
 from ..text import rules_text
@@ -27,9 +29,9 @@ UPDATES = {
     "losses/clipfrac": "clip fraction",
     "losses/explained_variance": "explained variance",
     "charts/learning_rate": "learning rate",
+    **{f"losses/entropy/{phase}": f"entropy, {phase}" for phase in PHASES},
 }
 """Displayed figures of the update, and their labels."""
-PHASES = ("call", "trump", "nominate", "play", "suit")
 PARTS = ("play", "network", "learn")  # parts of an iteration with a time: play, inference in play, and the update
 
 
@@ -68,15 +70,6 @@ class Figures:
                 points = self.points.setdefault((rules, opponent), Points())
                 points.means.append(value)
                 points.low, points.high = (metrics.get(f"{name}/{end}", value) for end in ("low", "high"))
-
-    def probes(self) -> list[tuple[str, str, str]]:
-        """Return rules, name and value of the main behaviour statistics, at most `MAX_PROBES`."""
-        from ..evaluation.behaviour_stats import MAIN, as_read
-
-        named = dict.fromkeys(name.split("/")[2] for name in self.latest if name.startswith("eval/probe/"))
-        figures = [(rules, probe, self.latest.get(f"eval/probe/{rules}/{probe}")) for rules in named for probe in MAIN]
-        shown = [(rules, probe, value) for rules, probe, value in figures if value is not None][:MAX_PROBES]
-        return [(rules, MAIN[probe], as_read(probe, value)) for rules, probe, value in shown]
 
 
 class Lines(Watcher):
@@ -175,10 +168,7 @@ def update_table(figures: Figures) -> Table:
     table = new_table("learning", "")
     for name, text in UPDATES.items():
         if name in figures.latest:
-            table.add_row(text, f"{figures.latest[name]:.3g}")
-    for phase in PHASES:
-        if f"losses/entropy/{phase}" in figures.latest:
-            table.add_row(f"entropy, {phase}", f"{figures.latest[f'losses/entropy/{phase}']:.3f}")
+            table.add_row(text, f"{figures.latest[name]:{'.3f' if 'entropy' in name else '.3g'}}")
     seconds = {part: figures.latest.get(f"charts/seconds/{part}", 0.0) for part in PARTS}
     for part, spent in seconds.items() if sum(seconds.values()) > 0 else ():
         table.add_row(f"time, {part}", f"{spent / sum(seconds.values()):.0%}")
@@ -186,12 +176,16 @@ def update_table(figures: Figures) -> Table:
 
 
 def probe_table(figures: Figures) -> Table:
-    """Make the table of behaviour statistics."""
-    table = new_table("behaviour", "")
-    probes = figures.probes()
-    several = len({rules for rules, _, _ in probes}) > 1
-    for rules, text, value in probes:
-        table.add_row(f"{text} ({rules_text(rules)})" if several else text, value)
+    """Make the table of the main behaviour statistics, at most `MAX_PROBES`."""
+    from ..evaluation.behaviour_stats import MAIN, as_read
+
+    table, latest = new_table("behaviour", ""), figures.latest
+    named = dict.fromkeys(name.split("/")[2] for name in latest if name.startswith("eval/probe/"))
+    probes = [(rules, probe) for rules in named for probe in MAIN if f"eval/probe/{rules}/{probe}" in latest][:MAX_PROBES]
+    several = len({rules for rules, _ in probes}) > 1
+    for rules, probe in probes:
+        name = f"{MAIN[probe]} ({rules_text(rules)})" if several else MAIN[probe]
+        table.add_row(name, as_read(probe, latest[f"eval/probe/{rules}/{probe}"]))
     return table
 
 

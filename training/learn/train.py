@@ -1,4 +1,4 @@
-"""PPO by self-play. `Trainer.iterate` is the algorithm.
+"""PPO by self-play. `Trainer.iterate` is the algorithm, as in CleanRL's `ppo.py`.
 
     collect -> critic values -> advantages (gae) -> ppo_update
 
@@ -30,7 +30,7 @@ from ..options import parse_held_out, parse_options
 from ..thread_pool import InOrder, ThreadPool
 from . import collect, schedule
 from .all_actions import AllActionsLearner, decisions_with_values
-from .collect import ActorPlayer, Learner, Played, PolicyLearner, Rollout, Worker
+from .collect import ActorPlayer, Learner, Played, PolicyLearner, Worker
 from .config import SIZES, TrainConfig
 from .distributed import SIMULATED, Processes, compile_network, device_of, precision_of
 from .draw_rules import draw_rules
@@ -193,8 +193,10 @@ class Trainer:
             batch.advantage = gae(batch.table, batch.seat, batch.value, batch.reward, self.config.ppo.gae_lambda)
             batch.target = batch.value + batch.advantage
             batch.advantage = standardise(batch.advantage, batch.rule_set, len(self.all_rules), all_sum)
-            actor_batch = self._actor_batch(batch, now)
-            shuffle = self._shuffle(len(batch), now)
+            actor_batch, shuffle = None, self._shuffle(len(batch), now)
+            if batch.values is not None:  # the actor learns from the decisions with values of all actions only
+                part = decisions_with_values(batch, self.actor, self.dtype, self.reward_scale, self.threads)
+                actor_batch = part, self._shuffle(len(part), now)
             metrics = ppo_update(*self.trainable, batch, shuffle, now, self.threads, self._recorded(now), actor_batch)
         metrics |= critic_figures(batch.value, batch.reward[batch.table, batch.seat]) | collect.behaviour_figures(played)
         if now.stage is not Stage.IMITATION:  # the expert's actions have no log-probabilities
@@ -207,13 +209,6 @@ class Trainer:
         total = int(self.processes.all_sum(torch.tensor(rows)))
         seed = int(self._stream(LEARNING, self.processes.rank).integers(2**62))
         return Shuffle(rows, total, now.ppo.minibatch_size or SIZES[1], seed, self.processes.world, self.device)
-
-    def _actor_batch(self, batch: Rollout, now: Now) -> tuple[Rollout, Shuffle] | None:
-        """Return the decisions with values of all actions, and their shuffle; None if no action was played out."""
-        if batch.values is None:
-            return None
-        part = decisions_with_values(batch, self.actor, self.dtype, self.reward_scale, self.threads)
-        return part, self._shuffle(len(part), now)
 
     @property
     def progress(self) -> float:

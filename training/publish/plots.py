@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noms_env._files import write_atomically
+from noms_env.core.actions import PHASES
 
 from ..evaluation.behaviour_stats import MAIN, NUMBERS
 from ..extras import require
 from ..learn.log import Series
-from ..learn.progress import PHASES
 from ..pictures import COLOURS, GREY, STYLES, band, panels, payoff_table, plain, png
 from ..text import rules_text, short_names, short_number
 

@@ -19,8 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
-NOT_STARTED = 125
-"""Exit status if the program cannot be started."""
+NOT_STARTED = 125  # exit status if the program cannot be started
 ROUNDS = 500
 """Rounds of killing, a hundredth of a second each. A process that starts others may take several."""
 

@@ -29,10 +29,8 @@ from noms_env.variants.table_record import RECORD, TABLE
 from noms_env.version import ENV_VERSION
 
 PROTOCOL = "noms-bot/1"
-LONGEST = 1 << 20
-"""Maximum bytes of an answer."""
-SHOWN = 60
-"""Characters of a wrong answer that errors quote."""
+LONGEST = 1 << 20  # maximum bytes of an answer
+SHOWN = 60  # characters of a wrong answer that errors quote
 
 Document = dict[str, Any]
 
@@ -41,8 +39,8 @@ _RULES_START, _RULES_END = _FIELDS["variant"][1], _FIELDS["usual_deal_size"][1] 
 """Range of a table record's bytes that hold its rules and the kind of episode."""
 
 
-class AnswerError(ValueError):
-    """An invalid answer; the message quotes it, as the end of a sentence."""
+class ProgramError(Exception):
+    """A failure of a program, such as an invalid answer; the message completes a sentence."""
 
 
 def hello(limit: float) -> bytes:
@@ -51,24 +49,20 @@ def hello(limit: float) -> bytes:
 
 
 def wants_observation(answer: bytes) -> bool:
-    """Return whether the answer to the first line asks for observations; AnswerError if it is not of this protocol."""
+    """Return whether the answer to the first line asks for observations; ProgramError if it is not of this protocol."""
     document = _parse_json(answer)
     if not isinstance(document, dict) or document.get("protocol") != PROTOCOL:
-        raise AnswerError(f'answered the first line with {_brief(answer)}, not with {{"protocol": "{PROTOCOL}"}}')
+        raise ProgramError(f'answered the first line with {_brief(answer)}, not with {{"protocol": "{PROTOCOL}"}}')
     wanted = document.get("observation", False)
     if not isinstance(wanted, bool):
-        raise AnswerError(f"answered the first line with {_brief(answer)}, whose observation must be true or false")
+        raise ProgramError(f"answered the first line with {_brief(answer)}, whose observation must be true or false")
     return wanted
 
 
 def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarray | None = None) -> bytes:
-    """Return the line of a decision: the view and the legal actions of the seat to act.
+    """Return the line of a decision: the view and the legal actions of the seat to act at a table (`table_record.TABLE`).
 
-    Args:
-        row: a table (`table_record.TABLE`) in which a seat is to act.
-        mask: 1 for each legal action, int8, shape (NUM_ACTIONS,).
-        seed: for the program's random choices.
-        observation: uint8, shape (OBSERVATION_SIZE,), for a program that asks for it.
+    `mask` is int8, shape (NUM_ACTIONS,); `observation`, uint8, shape (OBSERVATION_SIZE,), is for a program that asks for it.
     """
     fixed = _write_rules(row.tobytes()[_RULES_START:_RULES_END])
     table = _unpack(row)
@@ -80,7 +74,7 @@ def decision(row: np.record, mask: np.ndarray, seed: int, observation: np.ndarra
 
 
 def find_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
-    """Return the legal action that an answer names, or raise AnswerError; `row` and `mask` as in `decision`."""
+    """Return the legal action that an answer names, or raise ProgramError; `row` and `mask` as in `decision`."""
     document = _parse_json(answer)
     action = document.get("action") if isinstance(document, dict) else document
     actions = np.flatnonzero(mask).tolist()
@@ -88,12 +82,12 @@ def find_action(answer: bytes, row: np.record, mask: np.ndarray) -> int:
         words = [action_word(number, int(row.deck_kind)) for number in actions]
         if action not in words:
             legal = " ".join(words[:8]) + (" ..." if len(words) > 8 else "")
-            raise AnswerError(f"answered {_brief(answer)}, which was not legal: legal were {legal}")
+            raise ProgramError(f"answered {_brief(answer)}, which was not legal: legal were {legal}")
         return int(actions[words.index(action)])
     if not is_integer(action):
-        raise AnswerError(f"answered {_brief(answer)}, which names no action")
+        raise ProgramError(f"answered {_brief(answer)}, which names no action")
     if action not in actions:
-        raise AnswerError(f"chose action {action}, which was not legal")
+        raise ProgramError(f"chose action {action}, which was not legal")
     return int(action)
 
 
@@ -262,7 +256,7 @@ def _parse_json(answer: bytes) -> Any:
     try:
         return parse_json(answer)
     except ValueError as error:
-        raise AnswerError(f"answered {_brief(answer)}, which is no JSON") from error
+        raise ProgramError(f"answered {_brief(answer)}, which is no JSON") from error
 
 
 def _brief(answer: bytes) -> str:

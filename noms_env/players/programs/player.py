@@ -24,28 +24,18 @@ import numpy as np
 from noms_env.core.messages import printable
 from noms_env.players.foreign_code import ForfeitError
 from noms_env.players.programs import keeper
-from noms_env.players.programs.lines import LONGEST, AnswerError, decision, find_action, hello, wants_observation
+from noms_env.players.programs.lines import LONGEST, ProgramError, decision, find_action, hello, wants_observation
 from noms_env.players.protocol import RowByRow
 from noms_env.players.registry import COMMAND
 
-LIMIT = 10.0
-"""Default seconds for a decision."""
-START_LIMIT = 30.0
-"""Seconds for the answer to the first line, so that a program has time to load its data."""
-GRACE = 1.0
-"""Seconds for a program to end once its input is closed."""
-MAX_FAILURES = 3
-"""Failures in a row after which a program is not asked again."""
-COMPLAINT = 200
-"""Characters that errors quote of the last line on standard error."""
-SEED_BITS = 32
-"""Bits of a program's seed: exact as a floating-point number in any language."""
+LIMIT = 10.0  # default seconds for a decision
+START_LIMIT = 30.0  # seconds for the answer to the first line, so that a program has time to load its data
+GRACE = 1.0  # seconds for a program to end once its input is closed
+MAX_FAILURES = 3  # failures in a row after which a program is not asked again
+COMPLAINT = 200  # characters that errors quote of the last line on standard error
+SEED_BITS = 32  # bits of a program's seed: exact as a floating-point number in any language
 
 Lines = SimpleQueue[bytes | None]
-
-
-class ProgramError(Exception):
-    """A failure of a program; the message completes a sentence."""
 
 
 class ProgramPlayer(RowByRow):
@@ -54,10 +44,7 @@ class ProgramPlayer(RowByRow):
     wants_tables: ClassVar[bool] = True
 
     def __init__(self, name: str, words: Sequence[str], limit: float = LIMIT) -> None:
-        """Set up the player; the program starts when first asked.
-
-        `words` are the program and its arguments, `limit` the seconds for each decision.
-        """
+        """Set up the player: the program and its arguments, which start when first asked, and the seconds for a decision."""
         self.name = name
         self._words, self._limit = list(words), limit
         self._program: Program | None = None
@@ -79,9 +66,9 @@ class ProgramPlayer(RowByRow):
         try:
             answer = self._program.ask(hello(self._limit), max(START_LIMIT, self._limit), "to answer the first line")
             self._wants_observation = wants_observation(answer)
-        except (ProgramError, AnswerError) as error:
+        except ProgramError:
             self.close(at_once=True)
-            raise ProgramError(str(error)) from error
+            raise
 
     def close(self, at_once: bool = False) -> None:
         """End the program if it is running; with `at_once` kill it."""
@@ -90,7 +77,7 @@ class ProgramPlayer(RowByRow):
             self._program = None
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
-        """See `RowByRow`; raises ForfeitError if the program fails."""
+        """See `RowByRow`; ForfeitError if the program fails."""
         if self._failures >= MAX_FAILURES:
             raise ForfeitError(self.name, f"failed {MAX_FAILURES} times in a row and was not asked again")
         try:
@@ -98,7 +85,7 @@ class ProgramPlayer(RowByRow):
             assert self._program is not None
             line = decision(row, mask, seed & ((1 << SEED_BITS) - 1), observation if self._wants_observation else None)
             action = find_action(self._program.ask(line, self._limit, "for a decision"), row, mask)
-        except (ProgramError, AnswerError) as error:
+        except ProgramError as error:
             self._failures += 1
             self.close(at_once=True)  # a late answer would be read as the next one
             raise ForfeitError(self.name, str(error)) from error
@@ -107,11 +94,7 @@ class ProgramPlayer(RowByRow):
 
 
 def load_program(name: str, limit: float | None = None) -> ProgramPlayer:
-    """Load the player of `cmd:PROGRAM`, and start its program; `limit` as in `noms_env.load_player`.
-
-    Raises:
-        ValueError: the program cannot be started, or does not speak the protocol.
-    """
+    """Load the player of `cmd:PROGRAM`, and start it; ValueError if that fails, or it does not speak the protocol."""
     try:
         words = command_words(name)
     except ValueError as error:

@@ -59,8 +59,7 @@ PASS_WORTH = 3.0 / 13.0
 """Expected points of a pass per card in hand, if opponents score their own tricks; tuned in matches."""
 MISERE_BASE, MISERE_SEATS, MISERE_DANGER, MISERE_LEAD = 0.2, 2.2, 0.18, 0.7
 """Log odds of Misere: with three seats, per further seat, per point of danger per 13 cards, and for having to lead."""
-MISERE_MARGIN = 2
-"""Tricks that a failed Misere costs on top of its value."""
+MISERE_MARGIN = 2  # tricks that a failed Misere costs on top of its value
 EAGER, SHY, FRIENDLY = 1.0, 0.05, 0.2
 DEFEAT = 0.3
 MISERE_LOSS = 10.0

@@ -44,8 +44,7 @@ from noms_env.players.rule_based.weights import CONTRACT
 from noms_env.variants.families.exact_bid import AT_LEAST, BONUS_POINTS
 
 EAGER, SHY = 0.85, 0.2
-SPOIL = 1.5
-"""Points, divided by the number of rivals."""
+SPOIL = 1.5  # points, divided by the number of rivals
 
 
 @jit

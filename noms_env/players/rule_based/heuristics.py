@@ -36,10 +36,8 @@ from noms_env.players.rule_based.later_tricks import NO_CARD, expected_tricks, s
 from noms_env.players.rule_based.weights import DUCKING, TAKING
 from noms_env.variants.dispatch import cards_out_of_play
 
-ENDING = 3
-"""Maximum number of cards in hand with which the player looks ahead (`endings`)."""
-MIN_GAIN = 1e-9
-"""Minimum advantage of a better choice, so that rounding does not decide."""
+ENDING = 3  # maximum number of cards in hand with which the player looks ahead (`endings`)
+MIN_GAIN = 1e-9  # minimum advantage of a better choice, so that rounding does not decide
 
 CHANGES = 6
 """Effects of a card that leaves the hand on another's chance: of another suit, above it or below it, and a trump or not."""

@@ -21,14 +21,7 @@ class ThumbPlayer(RowsPlayer):
     """Plays by the rules of thumb at the top of the modules of `noms_env.players.rule_based`; deterministic."""
 
     def __init__(self, version: int = NEWEST) -> None:
-        """Set up the player.
-
-        Args:
-            version: version of the rules; with an earlier one, results stay comparable.
-
-        Raises:
-            ValueError: there is no such version.
-        """
+        """Set up the player; with an earlier version of the rules, results stay comparable. ValueError for no such version."""
         if not is_integer(version) or not FIRST <= version <= NEWEST:
             raise ValueError(f"thumb has the versions {FIRST} to {NEWEST}, not {version!r}")
         self.version = int(version)

@@ -27,11 +27,9 @@ COUNTS = (
 )
 """Columns of `WEIGHTS`, counted over the cards left after the present trick."""
 
-TRUMP, SIDE, PLAIN = range(3)
-"""Kinds of cards: trumps; other cards, if there are trumps; cards without trumps."""
+TRUMP, SIDE, PLAIN = range(3)  # kinds of cards: trumps; other cards, if there are trumps; cards without trumps
 
-CONTRACT, DUCKING, TAKING, DECKTET_TAKING, DECKTET_DUCKING = range(5)
-"""Moods."""
+CONTRACT, DUCKING, TAKING, DECKTET_TAKING, DECKTET_DUCKING = range(5)  # moods
 
 WEIGHTS = np.array(
     [

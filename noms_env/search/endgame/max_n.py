@@ -17,8 +17,7 @@ from noms_env._jit import jit, lowest
 from noms_env.search.endgame import moves
 from noms_env.search.endgame.position import MAX_CARDS, NEXT_COUNT
 
-ANY = np.int64(-1)
-"""All cards, as the choice of the seat to act."""
+ANY = np.int64(-1)  # all cards, as the choice of the seat to act
 
 END_BITS = 9
 

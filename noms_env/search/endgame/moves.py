@@ -10,8 +10,7 @@ from noms_env.core.tricks import beats, follow
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.search.endgame.position import MAX_CARDS
 
-CHUNK_BITS = 6
-"""The cache is emptied in whole chunks of 2**6 words, which is also its minimum size."""
+CHUNK_BITS = 6  # the cache is emptied in whole chunks of 2**6 words, which is also its minimum size
 
 _I8 = np.int64
 

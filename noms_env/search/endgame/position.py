@@ -28,12 +28,9 @@ from noms_env.core.state import MAX_SEATS, all_hands
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.variants import dispatch
 
-MAX_CARDS = 42
-"""Maximum number of cards in play."""
-MAX_TRICKS_LEFT = 16
-"""Maximum number of tricks to come."""
-MAX_COUNTS = 512
-"""Maximum number of counts."""
+MAX_CARDS = 42  # maximum number of cards in play
+MAX_TRICKS_LEFT = 16  # maximum number of tricks to come
+MAX_COUNTS = 512  # maximum number of counts
 CACHE_BITS = 18
 
 _I8 = np.int64
@@ -68,12 +65,9 @@ _FIELDS: list[tuple[Any, ...]] = [
 
 
 def position_type(counts: int = MAX_COUNTS, words: int = 1 << CACHE_BITS) -> np.dtype:
-    """Return the record of the working memory of a search.
+    """Return the record of the working memory of a search, with a maximum number of counts.
 
-    Args:
-        counts: maximum number of counts.
-        words: size of the cache, a power of 2, at least 64 (`moves.clear_cache`). A smaller cache slows the search, with the
-            same results.
+    `words`, a power of 2, at least 64, is the size of the cache. A smaller one slows the search, with the same results.
     """
     sized = [
         ("values", _I8, (counts, MAX_SEATS)),  # of an end, to each seat; of another count, the maximum that it may reach
@@ -111,8 +105,7 @@ def number_counts(n_seats: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 _COUNTS = [number_counts(max(n_seats, 1)) for n_seats in range(MAX_SEATS + 1)]
-COUNT_TRICKS = np.array([taken for taken, _ in _COUNTS])
-"""[seats, count, seat]: tricks of the seat."""
+COUNT_TRICKS = np.array([taken for taken, _ in _COUNTS])  # [seats, count, seat]: tricks of the seat
 NEXT_COUNT = np.array([after for _, after in _COUNTS])
 """[seats, count, seat]: the count with one more trick for the seat."""
 

@@ -32,23 +32,17 @@ MAX_TRICKS_TO_SOLVE = np.array([[0, 0, 8, 6, 5, 4, 4, 3], [0, 0, 9, 8, 6, 5, 4, 
 """[kind, seats]: maximum tricks to come, the one under way included, at which a search solves worlds of the French deck."""
 MAX_TRICKS_TO_SOLVE_DECKTET = np.array([0, 0, 0, 4, 4])
 """[seats]: the same for the Decktet, whose leads have more choices."""
-NEVER = 99
-"""A margin with which no ending is solved."""
+NEVER = 99  # a margin with which no ending is solved
 
 
 def solve(table: Table, kind: str | None = None) -> dict[int, list[float]]:
     """Return the value of each legal action to each seat, with open cards and best play by all.
 
-    Args:
-        table: in the phase `play` or `suit`; not changed.
-        kind: `every_seat` or `two_sides`; by default, two sides if that is exact, else every seat for itself.
+    `kind` is `every_seat` or `two_sides`; by default, two sides if that is exact, else every seat for itself. Returns per legal
+    action, in ascending order, the points of each seat less the mean of the others' points. With `accumulate` the deal counts
+    as the last. Ties between ends go to the lowest card.
 
-    Returns:
-        Per legal action, in ascending order, the points of each seat less the mean of the others' points. With `accumulate` the
-        deal counts as the last. Ties between ends go to the lowest card.
-
-    Raises:
-        ValueError: no card is to be played, there is no such kind, the kind does not fit the game, or there are too many cards.
+    ValueError if no card is to be played, or there are too many; or if there is no such kind, or it does not fit the game.
     """
     if table.phase not in ("play", "suit"):
         raise ValueError(f"only the play of the cards can be solved, not the phase {table.phase}")

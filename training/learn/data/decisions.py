@@ -30,8 +30,7 @@ from ...agents.table_pool import TablePool, play_deal_by_deal, relative_points, 
 SIDE_BY_SIDE = 64  # matches played at once; the random numbers of players depend on it
 MAX_MATCHES = 1 << 32
 
-Decisions = dict[str, np.ndarray]
-"""Rows of a data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)."""
+Decisions = dict[str, np.ndarray]  # rows of a data set: an array for each of `COLUMNS`, shape (rows,) or (rows, width)
 
 
 class Column(NamedTuple):
@@ -68,8 +67,7 @@ TARGETS = (
 
 def empty_rows(rows: int, columns: Sequence[Column] = COLUMNS) -> Decisions:
     """Return zeros for a number of rows."""
-    shapes = {column: (rows, column.width) if column.width else (rows,) for column in columns}
-    return {column.name: np.zeros(shape, column.dtype) for column, shape in shapes.items()}
+    return {column.name: np.zeros((rows, column.width) if column.width else rows, column.dtype) for column in columns}
 
 
 def columns_of(targets: bool) -> tuple[Column, ...]:
@@ -85,9 +83,7 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
     """Yield the decisions of records, deal by deal. Records are not trusted: a replay must give the recorded points.
 
     `lines` are line numbers and records from `noms_env.record.read_records`; `first` is the running number of the first deal.
-
-    ExportError if a line is damaged, its deal cannot be replayed or has other points, or its observations depend on earlier
-    deals that are not in the file.
+    ExportError for a damaged line, a deal that cannot be replayed, or observations that depend on deals not in the file.
     """
     before: tuple[Record, Table] | None = None
     for number, (line, record) in enumerate(lines, first):
@@ -95,7 +91,6 @@ def from_records(lines: Iterable[tuple[int, Record | str]], first: int = 0) -> I
             raise ExportError(f"line {line}: {record}")
         try:
             table = before[1] if before is not None and _follows(record, before[0]) else None
-            _check_memory(record, table)
             decisions, table = _replayed_decisions(record, table, number)
         except RecordError as error:
             raise ExportError(f"line {line}: {error}") from error
@@ -108,14 +103,10 @@ def _follows(record: Record, before: Record) -> bool:
     return same and record["deal"] == before["deal"] + 1
 
 
-def _check_memory(record: Record, before: Table | None) -> None:
-    """Check that the previous deal is available if observations depend on it; RecordError if not."""
+def _replayed_decisions(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
     for option in ("observe_previous_hand", "accumulate"):
         if record["options"].get(option) and record["deal"] > 0 and before is None:
             raise RecordError(f"{option} shows the deals before, but deal {record['deal'] - 1} is not on the line before")
-
-
-def _replayed_decisions(record: Record, before: Table | None, number: int) -> tuple[Decisions, Table]:
     steps = record["steps"]
     decisions = empty_rows(len(steps))
     for place, table in enumerate(replay(record, before)):
@@ -143,17 +134,12 @@ def _fill(decisions: Decisions, columns: Mapping[str, Any]) -> Decisions:
 def from_play(
     rules: Rules, players: Sequence[AgentSpec], matches: int, seed: int = 0, first: int = 0, targets: bool = False
 ) -> Iterator[tuple[Decisions, int]]:
-    """Play matches lazily, and yield the decisions of all seats, including forced ones.
+    """Play matches lazily; yield the decisions of whole deals, including forced ones, and the number of matches that ended.
 
     There is one player for all seats, or one per seat. `seed`, 0 to 2**63 - 1, determines cards and players: match m has the
     cards of `noms_env.record.record_matches` with the same seed. `targets` adds the columns `TARGETS`.
 
-    Yields:
-        Decisions of whole deals, and the number of matches that ended with them.
-
-    Raises:
-        ValueError: a number is out of range, or a player cannot play under these rules.
-        ForfeitError: a player failed.
+    ValueError if a number is out of range or a player cannot play under these rules, ForfeitError if a player failed.
     """
     check_seed(seed)
     if not 1 <= matches <= MAX_MATCHES:
@@ -197,10 +183,7 @@ def _play_in_waves(
 
 
 class _DecisionRecorder:
-    """A player at the tables that appends its decisions, with their rows, to the common log.
-
-    `outputs` receives the player's targets for the requested rows, in order; None without targets.
-    """
+    """A player at the tables that appends its decisions to the common log, with the targets that `outputs` receives, if any."""
 
     def __init__(self, guard: Guarded, outputs: list[SearchOutput] | None, log: list[Decisions]) -> None:
         self.guard, self.outputs, self.log, self.deal_over = guard, outputs, log, guard.deal_over

@@ -69,10 +69,8 @@ def write_shards(
     The write is atomic: a temporary folder `.part` is moved to `folder`, which must be new or empty. The decisions come in
     batches of any size; a file has `shard` rows, the last one perhaps fewer. `source` describes their source as plain values.
 
-    Raises:
-        ValueError: `shard` is not from 1 to `MAX_ROWS`, the folder is not empty, or there are no decisions.
-        MissingExtraError: Arrow is not installed.
-        OSError: a file cannot be written; no file remains.
+    ValueError if `shard` is not from 1 to `MAX_ROWS`, the folder is not empty, or there are no decisions; MissingExtraError
+    without Arrow; OSError if a file cannot be written, and then none remains.
     """
     if not 1 <= shard <= MAX_ROWS:
         raise ValueError(f"the rows of a shard must be from 1 to {MAX_ROWS}, not {shard}")
@@ -217,13 +215,8 @@ def _shards_in(folder: Path) -> list[Path]:
 def read_shards(folder: Path, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], Decisions]]:
     """Yield the metadata (`format`, `layout`, `source`) and some columns of each shard of a folder.
 
-    Shards are not trusted: types, widths, lengths and values are validated.
-
-    Raises:
-        ValueError: the folder has no shards, or a shard is damaged, has another observation layout, lacks a column, or has more
-            than `MAX_ROWS` rows.
-        MissingExtraError: the shards are Parquet, and Arrow is not installed.
-        OSError: a file cannot be read.
+    ValueError if there is no shard, or one is damaged, has another observation layout, lacks a column, or has more than
+    `MAX_ROWS` rows; MissingExtraError for Parquet without Arrow; OSError if a file cannot be read.
     """
     paths = _shards_in(folder)
     if not paths:

@@ -51,8 +51,7 @@ class Play:
 
     def lot(self, first: int, matches: int = SIDE_BY_SIDE) -> Iterator[tuple[Decisions, int]]:
         """Play some of the matches, and yield their decisions."""
-        rules = make_rules(game(self.variant), self.seats, self.options)
-        players = agent_specs(self.players, self.limit)
+        rules, players = make_rules(game(self.variant), self.seats, self.options), agent_specs(self.players, self.limit)
         return from_play(rules, players, min(matches, self.matches - first), self.seed, first, self.targets)
 
     @property
@@ -69,12 +68,9 @@ class Play:
 
 
 def from_workers(play: Play, workers: int = 1, on_ray: bool = False) -> Iterator[tuple[Decisions, int]]:
-    """Yield the same as `from_play`, with several processes or a Ray cluster. Play is lazy.
+    """Yield the same as `from_play`, with the same errors, with several processes or a Ray cluster. Play is lazy.
 
-    Raises:
-        ValueError, ForfeitError: see `from_play`; also if `workers` is less than 1.
-        MissingExtraError: Ray is needed and not installed.
-        WorkerError: a worker process was killed.
+    MissingExtraError if Ray is needed and not installed, WorkerError if a worker process was killed.
     """
     if workers < 1:
         raise ValueError(f"workers must be 1 or more, not {workers}")
@@ -91,7 +87,7 @@ def _play_in_parallel(play: Play, workers: int, on_ray: bool) -> Iterator[tuple[
 
 
 def play_lots(lots: Iterable[tuple[Play, int]], workers: int, on_ray: bool = False) -> Iterator[Lot]:
-    """Yield the decisions of lots, given by their first matches, in order; raises as `from_workers`."""
+    """Yield the decisions of lots, given by their first matches, in order; errors as in `from_workers`."""
     return in_ray(play_lot, lots) if on_ray else in_processes(play_lot, lots, workers)
 
 
