@@ -60,7 +60,7 @@ def tables() -> Iterator[dict[str, Any]]:
     """A deal of Small Ships by rules of thumb, decision by decision, as a page is told of it at seat 0."""
     record = next(record_matches("small_ships", seed=5, players="thumb"))
     for moment in moments(record, Shown()):
-        view = view_data(moment.view(0))
+        view = view_data(look(moment.table, 0))
         told = {"names": NAMES, "levels": [None, *["easy"] * 3], "back": False, "over": view["over"]}
         yield table_around(GAMES["small_ships"], view) | told
 
