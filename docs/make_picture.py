@@ -23,6 +23,7 @@ sys.path[:0] = [str(DOCS.parent)]
 from noms_env.record import record_matches  # noqa: E402
 from noms_env.show.data import view_data  # noqa: E402
 from noms_env.show.pixels import png  # noqa: E402
+from noms_env.show.view import look  # noqa: E402
 from noms_env.variants import GAMES  # noqa: E402
 from noms_training.play.browser.film import Shown, moments  # noqa: E402
 from noms_training.play.browser.gallery import table_around  # noqa: E402
