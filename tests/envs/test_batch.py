@@ -109,6 +109,7 @@ def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
     groups = [TableGroup("noms", None, {"min_bid": 7}), TableGroup("nonesuch", 3, share=2.0), TableGroup("down_up", 5)]
     mixed = begin(make_batch(groups, tables=8, seed=2))
     assert [group.rows for group in mixed.groups] == [slice(0, 2), slice(2, 6), slice(6, 8)]
+    assert mixed.points.shape == (8, 5)
     views = play(mixed, 100)
     for (variant, seats, options, _), group in zip(groups, mixed.groups, strict=True):
         alone = begin(make_batch(variant, tables=8, seats=seats, seed=2, **(options or {})))

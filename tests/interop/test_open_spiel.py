@@ -240,12 +240,21 @@ def test_information_states_of_a_whole_tree(name: str) -> None:
             nodes.state.deal = deal
             nodes.observer.set_from(nodes.state, seat)
             tensors.add(nodes.observer.tensor.tobytes())
+            assert nodes.observer.dict["seat"].tolist() == np.eye(game.setup.rules.seats)[seat].tolist()
             assert np.flatnonzero(nodes.observer.dict["to_act"]).tolist() == [deal.actor]
         assert len(tensors) == number + 1, "as many tensors as texts"
         if number % 9 == 0:
             layouts = {deal.dealt for deal in deals}
             samples = [deals[0].dealt_table.sample_hidden(seat, rng) for _ in range(12 * len(layouts))]
             assert {reconstruct_history(game.setup, sample.row).dealt for sample in samples} == layouts
+
+
+def test_a_table_that_no_history_leads_to_is_refused() -> None:
+    game = load(TINY)
+    row = list(decisions(game, random.Random(1)))[-1].deal.dealt_table.row.copy()
+    row.tricks[0] += 1
+    with pytest.raises(ValueError, match=r"no history of .* leads to this table"):
+        reconstruct_history(game.setup, row)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
