@@ -34,7 +34,7 @@ PLAYED = f"off quick tests/test_agreement.py tests/core {RECORDS} tests/test_sho
 RULES = "off all tests/variants --ignore=tests/variants/test_counts.py"
 COUNTS = "off all tests/variants/test_counts.py"
 LAYOUTS = "on all tests/belief/test_layouts.py"
-SEARCHES = "tests/search/test_pimc.py tests/search/test_endgame.py"
+SEARCHES = "tests/search/test_pimc.py tests/search/test_endgame.py tests/search/test_memory.py"
 SEEN = "off all tests/envs/test_positions.py tests/observation/test_layout.py tests/envs/test_rewards.py"
 FEATURES = "on all tests/observation tests/envs/test_features.py tests/policy/test_encoding.py"
 STATES = "on all tests/envs/test_copies.py tests/envs/test_refusals.py"

@@ -292,6 +292,7 @@ def test_wrong_arguments_are_refused() -> None:
         ("rng must be", lambda: batch.sample_hidden(0, 0, 5, [1])),  # type: ignore[arg-type]
         ("rows must be .* 0 to 2", lambda: batch.sample_hidden(0, 0, rng, [3])),
         ("rows must be .* 3 booleans", lambda: batch.sample_hidden(0, 0, rng, [True, False])),
+        ("rows must be .* 0 to 2", lambda: batch.sample_hidden(0, 0, rng, np.array([2**63], np.uint64))),
         ("row must be .* 0 to 2", lambda: batch.sample_hidden(3, 0, rng)),
     ]
     for sentence, call in calls:

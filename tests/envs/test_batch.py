@@ -105,6 +105,12 @@ def test_observe_writes_the_selected_rows() -> None:
         batch.observe([4])
 
 
+def test_a_batch_with_tables_of_several_seeds_shows_their_range() -> None:
+    batch, other = (begin(make_batch("down_up", tables=2, seed=seed)) for seed in (3, 7))
+    batch.restore([0], other.save([1]))
+    assert "seed=3..7" in repr(batch)
+
+
 def test_a_mixed_batch_plays_each_group_by_its_rules() -> None:
     groups = [TableGroup("noms", None, {"min_bid": 7}), TableGroup("nonesuch", 3, share=2.0), TableGroup("down_up", 5)]
     mixed = begin(make_batch(groups, tables=8, seed=2))

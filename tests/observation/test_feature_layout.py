@@ -133,6 +133,16 @@ def test_tables_of_several_rules_share_one_vector() -> None:
     assert {"choices.indication", "seats.present", "numbers.seats"} <= differ
 
 
+def test_choices_are_scaled_by_the_largest_of_all_tables() -> None:
+    rule_sets = [make_rules(game("noms"), 4, {"min_bid": bid}) for bid in (9, 8)]
+    layout = FeatureLayout(rule_sets)
+    encoded = layout.encode(np.stack([begin(Table("noms", 4, rules.options)).view(0)[0] for rules in rule_sets]))
+    part = next(part for part in layout.sections if part.name == "choices.min_bid")
+    first, second = encoded[:, part.slice][:, 0]
+    assert first == 1
+    assert 0 < second < 1
+
+
 def test_feature_layout_takes_the_arguments_of_an_environment() -> None:
     layout = feature_layout("up_down", 3, episode="deal", trump_mode="turnup", ranks=5)
     rules = make_rules(game("up_down"), 3, {"trump_mode": "turnup", "ranks": 5})

@@ -118,6 +118,13 @@ def test_values_by_hand(pools: Pools) -> None:
         assert block.values[row // 6, row % 6] == pytest.approx(expected)
 
 
+def test_a_block_has_the_deals_of_the_slower_player() -> None:
+    slow = agent_spec("pimc:20")
+    assert slow.block < THUMB.block
+    for players in ((slow, THUMB), (THUMB, slow)):
+        assert Pairing(rules("nonesuch"), players, line_ups(4)).block == slow.block
+
+
 def test_swapped_players_swap_the_results() -> None:
     kind = rules("up_down")
     first = compare(kind, THUMB, GREEDY, 40)

@@ -10,7 +10,7 @@ import pytest
 from noms_env import BatchEnv
 from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE, CALL_SOME, CALL_ZERO, MAX_NUMBER, PLAYING
 from noms_env.core.cards import CARD_NUMBERS, FRENCH, cards_in
-from noms_env.core.state import MAX_SEATS, put_byte
+from noms_env.core.state import MAX_SEATS, SINGLE_DEAL, put_byte
 from noms_env.core.tricks import beats
 from noms_env.players import Player, make_player
 from noms_env.record import Record, record_matches, replay
@@ -166,7 +166,7 @@ def test_contracts_by_hand() -> None:
 def test_shares_of_contracts_include_deals_passed_out() -> None:
     kind = rules("noms")
     deals = joined(
-        table(kind, passed_out=1),
+        table(kind, deal=1, episode=SINGLE_DEAL),  # dealt again after all had passed
         table(kind, contract=CALL_MIS_A_VIS, declarer=3, points=[0, 0, 0, 26]),
         table(kind, contract=CALL_MIS, declarer=3, points=[13, 13, 13, 0]),
         table(kind, contract=CALL_ZERO + 10, declarer=1, nominated=KING, partner=2, played=[0, 0, 0, 0], points=[0, 10, 10, 0]),
