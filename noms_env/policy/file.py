@@ -37,7 +37,8 @@ KEY = "noms-policy"
 """Metadata key of the document."""
 MAX_HEADER = 1 << 20
 MAX_FILE = 1 << 30
-MAX_RULES = 1000
+MAX_RULES = 5000
+"""The most tables of a policy; so many fit into the header."""
 PACKAGES = ("noms-env", "numpy", "numba", "safetensors", "torch")
 NETWORKS = {
     "mlp": {"width": (4, 8192), "blocks": (0, 8192), "card_width": (1, 8192), "scorer_width": (0, 512)},
@@ -130,12 +131,15 @@ def save_policy(path: Path | str, tensors: Mapping[str, np.ndarray], info: Polic
     """Write a policy file, with the names and shapes of `parameter_shapes`; an older file is unharmed until it is replaced.
 
     Raises:
-        PolicyFileError: the tensors do not fit the network, are not float32, or are not finite.
+        PolicyFileError: the tensors do not fit the network, are not float32 or not finite, or there are more than `MAX_RULES`
+            rules or drawn rules.
         OSError: the file cannot be written.
     """
     encoding = info.encoding
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     _check_tensors(arrays, parameter_shapes(encoding, info.network), "the policy")
+    if max(len(info.rule_sets), len(info.drawn)) > MAX_RULES:
+        raise PolicyFileError(f"a policy file has at most {MAX_RULES:,} rules, and as many drawn ones")
     document = {
         "format": FORMAT,
         "rules": _list_rules(info.rule_sets),

@@ -16,10 +16,12 @@ from noms_env.players.registry import AnyOptions, check_rules, load_players
 from noms_env.policy.file import read_info, read_policy
 from noms_env.policy.player import load_policy
 from noms_env.variants import VARIANTS, game
+from noms_training.learn import network
 from noms_training.learn.checkpoint import write_policy
 from noms_training.learn.config import ActorConfig, CurriculumConfig
 from noms_training.learn.draw_rules import BETWEEN_DEALS, draw_rules, widest_rules
 from noms_training.learn.network import Actor
+from noms_training.learn.train import Trainer
 from noms_training.options import parse_held_out
 from noms_training.play.browser.lobby import Lobby, levels_of
 from noms_training.play.browser.messages import TableRequest
@@ -84,6 +86,15 @@ def test_a_policy_with_drawn_rules_plays_under_any_options(general: Path) -> Non
     expected = logits.where(torch.from_numpy(mask) != 0, -torch.inf).softmax(1).numpy()
     policy = np.take_along_axis(player.probabilities(observation, legal), encoding.actions[order].astype(int), 1)
     np.testing.assert_allclose(policy, expected, atol=1e-5)
+
+
+def test_a_run_with_more_drawn_rules_than_its_policy_file_may_have_is_refused(
+    general: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "MAX_RULES", len(read_info(general).drawn) + 1)
+    config = make_config(*GAMES, initial_policy=str(general), drawn_rules=6, seed=9)
+    with pytest.raises(ValueError, match="with those of .* the run has .* drawn rules, and a policy file at most"):
+        Trainer(config)
 
 
 def test_held_out_options_warn_and_other_games_are_refused(general: Path) -> None:

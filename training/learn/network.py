@@ -27,7 +27,7 @@ from noms_env.observation.features import differing_options
 from noms_env.policy.attention import LAYER, TABLES
 from noms_env.policy.attention_torch import Attention
 from noms_env.policy.encoding import CARDS, Encoding, make_encoding
-from noms_env.policy.file import read_info, read_policy
+from noms_env.policy.file import MAX_RULES, read_info, read_policy
 from noms_env.policy.player import policy_file_of
 from noms_env.policy.tokens import Tokens
 from noms_env.variants import Rules
@@ -326,7 +326,8 @@ def masked(logits: Tensor, mask: Tensor) -> Tensor:
 def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence[Rules] = ()) -> Encoding:
     """Return the encoding of a run, with the features of its own and drawn rules and those of its initial policy.
 
-    PolicyFileError if the initial policy is missing or unusable, ValueError if it was not trained for all games of the run.
+    PolicyFileError if the initial policy is missing or unusable, ValueError if it was not trained for all games of the run, or
+    if a policy file has no room for all rules.
     """
     if config.initial_policy:
         info = read_info(policy_file_of(config.initial_policy))
@@ -336,6 +337,9 @@ def encoding_of(config: TrainConfig, rule_sets: Sequence[Rules], drawn: Sequence
             raise ValueError(f"an initial policy must be for the games of the run; {known}")
         rule_sets = list(dict.fromkeys([*info.rule_sets, *rule_sets]))
         drawn = list(dict.fromkeys([*info.drawn, *drawn]))
+    if max(len(rule_sets), len(drawn)) > MAX_RULES:
+        own = f"with those of {config.initial_policy} the run has" if config.initial_policy else "the run has"
+        raise ValueError(f"{own} {len(drawn):,} drawn rules, and a policy file at most {MAX_RULES:,}: draw fewer")
     features = {"card_features": config.card_features, "trick_features": config.trick_features}
     return make_encoding(rule_sets, options=seen_options(rule_sets, drawn), drawn=drawn, **features)
 
