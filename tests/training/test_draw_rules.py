@@ -93,7 +93,7 @@ def test_a_run_with_more_drawn_rules_than_its_policy_file_may_have_is_refused(
 ) -> None:
     monkeypatch.setattr(network, "MAX_RULES", len(read_info(general).drawn) + 1)
     config = make_config(*GAMES, initial_policy=str(general), drawn_rules=6, seed=9)
-    with pytest.raises(ValueError, match="with those of .* the run has .* drawn rules, and a policy file at most"):
+    with pytest.raises(ValueError, match=r"with those of .* the run has .* drawn rules, and a policy file at most"):
         Trainer(config)
 
 
