@@ -240,7 +240,7 @@ def test_a_redeal_follows_from_the_generator_and_its_place_among_the_rows(varian
     batch.sample_hidden(0, seat, np.random.default_rng(7), range(1, 31))
     many = batch.save(range(1, 31)).tobytes()
     assert batch.save(0).tobytes() == table.get_state(), "the source is not changed"
-    batch.sample_hidden(0, seat, np.random.default_rng(7), [35, 2, 9])
+    batch.sample_hidden(0, seat, np.random.default_rng(7), np.array([35, 2, 9], np.uint64))
     few = batch.save([35, 2, 9]).tobytes()
     assert many.startswith(few)
     assert many.startswith(table.sample_hidden(seat, np.random.default_rng(7)).get_state())
