@@ -149,25 +149,24 @@ def test_a_state_of_other_rules_or_a_damaged_one_is_refused(variant: str, argume
 
 
 @pytest.mark.parametrize(
-    ("phase", "changes"),
+    ("phase", "field", "number"),
     [
-        ("play", {"trick_number": -1}),
-        ("play", {"n_table": -1}),
-        (None, {"dealer": 4}),
-        (None, {"seat": -1}),
-        (None, {"phase": -1}),
-        (None, {"phase": 6}),
+        ("play", "trick_number", -1),
+        ("play", "n_table", -1),
+        (None, "dealer", 4),
+        (None, "seat", -1),
+        (None, "phase", -1),
+        (None, "phase", 6),
     ],
 )
-def test_a_table_with_a_number_out_of_range_is_refused(phase: str | None, changes: dict[str, int]) -> None:
+def test_a_table_with_a_number_out_of_range_is_refused(phase: str | None, field: str, number: int) -> None:
     table = Table("nonesuch", seats=4, seed=1, episode="deal")
     table.start()
     while table.phase != phase:
         table.step(table.legal_actions()[0])
     rows = np.frombuffer(table.get_state(), TABLE).copy()
     table.set_state(rows.tobytes())
-    for field, number in changes.items():
-        rows[field] = number
+    rows[field] = number
     with pytest.raises(ValueError, match="the state is damaged"):
         table.set_state(rows.tobytes())
 
