@@ -29,7 +29,7 @@ from noms_training.benchmark.figures import POINTS, Curve, curves_of, mean_curve
 from noms_training.benchmark.protocol import CURVE_DEALS, GAMES, GENERALIST, PROTOCOLS, V1
 from noms_training.text import markdown_table, short_number
 
-ZERO, CURVE_FIELD = PROTOCOLS[V1].zero, PROTOCOLS[V1].players["thumb"]
+ZERO, REFERENCE = PROTOCOLS[V1].zero, PROTOCOLS[V1].players["thumb"]
 PAGE, CSV, REWARDS = "docs/normal.md", "docs/normal.csv", "docs/rewards.csv"
 COMMAND = "python -m benchmarks.normal"
 AT = 500_000
@@ -79,7 +79,7 @@ def play_deals(game: str, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray
 def measure_rewards() -> Iterator[tuple[object, ...]]:
     """Yield the rows of docs/rewards.csv."""
     for game in GAMES:
-        for score, name in enumerate((ZERO, CURVE_FIELD)):
+        for score, name in enumerate((ZERO, REFERENCE)):
             points, length, legal = play_deals(game, name)
             relative = deal_rewards("relative", points, np.ones(len(points), np.bool_), np.zeros(len(points), np.int64))
             ends = (f"{end:g}" for end in (points.min(), points.max(), relative.min().round(2), relative.max().round(2)))
@@ -143,11 +143,11 @@ def page(root: Path) -> str:
     """Return the page."""
     rewards, (protocol, curves) = read_rewards(root), learners(root)
     games = [game for game in (*GAMES, GENERALIST) if any(game in of_games for of_games in curves.values())]
-    sizes = (f"root mean square, `{name}`" for name in (ZERO, CURVE_FIELD))
+    sizes = (f"root mean square, `{name}`" for name in (ZERO, REFERENCE))
     text = TEXT.format(
         deals=f"{int(rewards['noms'][0]['deals']):,}",
         curve_deals=CURVE_DEALS,
-        **{"zero": ZERO, "reference": CURVE_FIELD, "field": PROTOCOLS[protocol].players["thumb"], "protocol": protocol},
+        **{"zero": ZERO, "reference": REFERENCE, "field": PROTOCOLS[protocol].players["thumb"], "protocol": protocol},
         rewards=markdown_table(
             [reward_row(*row) for row in rewards.items()], "game", "`points`", "`relative`", *sizes, "divide by"
         ),

@@ -49,7 +49,7 @@ from noms_env.variants.families import AUCTION, EXACT_BID
 from noms_env.variants.rulebook import SHORT_DECK, Option
 from noms_env.variants.table_record import OPTIONS
 from noms_env.version import ENV_VERSION
-from noms_training.benchmark.protocol import CURVE_FIELD
+from noms_training.benchmark.protocol import PROTOCOLS, V1
 from noms_training.text import markdown_table
 
 DOCS = Path(__file__).parent
@@ -166,7 +166,7 @@ def game_facts(game: Variant) -> dict[str, Any]:
         "divisor": str(divisor(rewards)) if rewards else "not measured",
         "measured": measured_rows(rewards),
         "measured_deals": f"{int(rewards[0]['deals']):,}" if rewards else "",
-        "deal_player": CURVE_FIELD,
+        "deal_player": PROTOCOLS[V1].players["thumb"],
         "options": [(f"`{o.name}`", default_of(game, o), meaning(game, o)) for o in own],
         "short_deck": len(own) < len(game.options),
         "actions": [(span(*numbers), words(game, *numbers), sentence(said)) for *numbers, said in groups],

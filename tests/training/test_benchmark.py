@@ -13,7 +13,7 @@ from noms_env.variants import VARIANTS
 from noms_training.agents.registry import file_sha256
 from noms_training.benchmark.cells import cells_of_entry, play_by_name, play_cells
 from noms_training.benchmark.entry import Entry, EntryError, write_entry
-from noms_training.benchmark.protocol import CURVE_FIELD, GAMES, PROTOCOLS, V1, Budget, Field, Place, References, budget_of
+from noms_training.benchmark.protocol import GAMES, PROTOCOLS, V1, Budget, Field, Place, References, budget_of
 from noms_training.benchmark.scores import (
     add_times,
     cross_play,
@@ -42,7 +42,6 @@ def test_the_protocols_have_all_games_and_the_published_policies() -> None:
 
 def test_protocol_1_has_the_first_version_of_thumb(tmp_path: Path) -> None:
     assert PROTOCOLS[V1].players_of(Place(CORE, "noms", 0, Field("thumb", 1))) == ("thumb:1",)
-    assert CURVE_FIELD == "thumb:1"
     for name, full_name in (("thumb", "thumb:1"), ("thumb:2", "thumb:2"), ("pimc:20", "pimc:20")):
         assert Entry("entry", "fixed", name, protocol=V1).player_name(tmp_path, "noms", 0) == full_name
 

@@ -393,5 +393,3 @@ PROTOCOLS = {
     ),
 }
 """Protocols by name."""
-CURVE_FIELD = PROTOCOLS[V1].players["thumb"]
-"""The player on the other seats of a learning curve."""

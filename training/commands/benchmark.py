@@ -144,7 +144,7 @@ def benchmark(what: Annotated[Run | Score | Check | Report | Compare, tyro.conf.
     """Compare algorithms and players on the seven games: one score for each game and one over all.
 
     The protocol noms-benchmark/2 fixes games, deals, opponents, budgets and tracks (docs/benchmark.md). The rules of thumb
-    score 0, and the strongest search of the package scores 100. An entry is a folder: run trains an algorithm there, score
+    score 0, and a search on the published policies scores 100. An entry is a folder: run trains an algorithm there, score
     plays the deals, and check verifies the entry. The command report draws entries side by side, and compare gives the
     difference of two with its interval.
 
