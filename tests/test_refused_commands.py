@@ -25,19 +25,34 @@ REFUSED = [
     (["play", "noms", "--record", "no/such.jsonl"], "cannot write no/such.jsonl: there is no such folder"),
     (["play", "noms", "--record", "."], ". is there already; give --record a new name"),
     (["watch", "noms", "thumb", "--from-seat", "-1"], "--from-seat must be a seat from 0 to 3, not -1"),
+    *(
+        (
+            ["benchmark", "score", "e", "--player", "thumb", "--tracks", track, "--games", "down_up"],
+            f"down_up is played in {track}",
+        )
+        for track in ("strangers", "new_rules")
+    ),
     (["benchmark"], "Expected one of {run, score, check, report, compare}"),
     (["evaluate", "thumb", "missing.safetensors"], "there is no file missing.safetensors"),
     (["play", "down_up", "--record", "x" * 300], f"cannot use {'x' * 300}: File name too long"),
     (["evaluate", "thumb", "random", "--matches", "2", "--line-ups", "mixed"], "--matches: matches are won alone or against"),
     (["evaluate", "thumb", "random", "--minutes", "0"], "--minutes must be above 0, not 0"),
+    (["evaluate", "thumb", "random", "--tell", "1e-200"], "--tell must be 1e-09 or more, not 1e-200"),
+    (["analyse", "games.jsonl", "--most", "-1"], "--most must be 0 or more, not -1"),
     (["evaluate", "thumb", "random", "--threads", "0"], "--threads must be from 1 to 1024, not 0"),
     (["evaluate", "thumb", "random", "--variant", "nonesuch", "--seats", "3", "--line-ups", "mixed"], "with 3 seats"),
     (["tournament", "thumb", "--variant", "noms"], "a tournament needs two or more different players, not thumb"),
+    (["tournament", "--variant", "noms"], "a tournament needs two or more different players, not none"),
+    (["crossplay", "--variant", "noms"], "cross-play needs two or more different policies, not none"),
     (["tournament", "thumb", "random", "--variant", "noms", "--limit", "0"], "--limit must be above 0, not 0"),
     (["train", "noms", "--initial-policy", "noms", "--network.width", "9"], "noms has layers of other sizes"),
     (["train", "noms", "--ppo.learning-rate", "-1"], "--ppo.learning-rate must be from 0 to 1, not -1.0"),
     (["train"], "name at least one game to train on; `noms list` shows them"),
     (["train", "down_up", "down_up"], "a game is named twice"),
+    (["train", "down_up", "--seats", "4", "4"], "a number of seats is named twice"),
+    (["train", "nonesuch", "--held-out", "half=floor"], "held_out needs drawn_rules above 0"),
+    (["train", "nonesuch", "--drawn-rules", "9", "--held-out", "halff=floor"], "'halff'; did you mean half?"),
+    (["train", "nonesuch", "--drawn-rules", "9", "--held-out", "half=flor"], "half must be"),
     (["train", "down_up", "--out", "/dev/null"], "/dev/null cannot be written: it is no folder"),
     *(
         (["train", "down_up", *words], "noms was trained for noms with 4 seats, not for down_up with 4 seats")

@@ -1,5 +1,6 @@
 """The benchmark: the protocols, scores by hand, and scoring in several runs."""
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +72,14 @@ def test_every_game_and_field_has_references_that_differ() -> None:
 
 @pytest.mark.parametrize(
     ("text", "decisions", "hours"),
-    [("10M", 10_000_000, None), ("500k", 500_000, None), ("0.5h", None, 0.5), ("10M,0.5h", 10_000_000, 0.5), ("7", 7, None)],
+    [
+        ("10M", 10_000_000, None),
+        ("500k", 500_000, None),
+        ("0.5h", None, 0.5),
+        ("10M,0.5h", 10_000_000, 0.5),
+        ("7", 7, None),
+        ("1000000h", None, 1e6),
+    ],
 )
 def test_budgets_are_read_and_written(text: str, decisions: int | None, hours: float | None) -> None:
     assert budget_of(text) == Budget(decisions, hours)
@@ -188,9 +196,11 @@ def test_an_interrupted_scoring_continues_to_the_same_result(
     with pytest.raises(EntryError, match=f"0 of {DEALS} deals are played"):
         scored(entry, [each.cell for each in cells_of_entry(entry, folder, ["core"], kept=folder)])
     damaged = playing[2].cell.path(folder)
-    damaged.write_text("{damaged")
-    again = cells_of_entry(entry, folder, ["core"], kept=folder)
-    assert capsys.readouterr().err == f"noms: {damaged} is damaged: its deals are played again\n"
+    content = json.loads(damaged.read_text())
+    for text in ("{damaged", json.dumps(content | {"game": "chess"})):
+        damaged.write_text(text)
+        again = cells_of_entry(entry, folder, ["core"], kept=folder)
+        assert capsys.readouterr().err == f"noms: {damaged} is damaged: its deals count as not played\n"
     assert [each.cell.is_complete for each in again] == [True, True, *[False] * 6]
     assert score_entry(folder, run)["cells"] == whole["cells"]
 

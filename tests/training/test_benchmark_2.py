@@ -85,10 +85,33 @@ def test_a_run_on_all_games_has_the_budget_of_seven_runs() -> None:
 
 @pytest.mark.parametrize(
     ("player", "name", "other"),
-    [("{game}@0", "noms@0", "{game}"), ("noms", "noms", "noms@0"), ("thumb", "thumb:2", ""), ("noms@0.5", "noms@0.5", "")],
+    [
+        ("{game}@0", "noms@0", "{game}"),
+        ("noms", "noms", "noms@0"),
+        ("noms@1.0", "noms@1.0", "noms@0"),
+        ("{policy}", "noms@0", ""),
+        ("thumb", "thumb:2", ""),
+        ("noms@0.5", "noms@0.5", ""),
+    ],
 )
 def test_the_policy_of_the_other_convention_has_another_name(player: str, name: str, other: str) -> None:
     assert other_convention(player, name) == other
+
+
+@pytest.mark.parametrize(
+    ("player", "other", "convention"),
+    [
+        ("noms@0", "noms", "greedy"),
+        ("noms@0.0", "noms", "greedy"),
+        ("noms@1", "noms@0", "sampled"),
+        ("noms", "noms@0", "sampled"),
+        ("{policy}", "", ""),
+        ("pimc:20", "", ""),
+        ("search:noms@0,worlds=4", "", ""),
+    ],
+)
+def test_the_players_of_an_entry_tell_its_convention(player: str, other: str, convention: str) -> None:
+    assert Entry("mine", "fixed", player, other_player=other).convention == convention
 
 
 # ---------------------------------------------------------------------------------------------------------- the cells

@@ -85,6 +85,9 @@ def test_the_command_compares_the_games_of_both_entries(run: Run, tmp_path: Path
     assert (document["mine"], document["theirs"], [*document["parts"]["core"]["games"]]) == ("mine", "theirs", ["noms"])
     points = document["parts"]["core"]["games"]["noms"]["points"]["value"]
     assert [line.split()[-5] for line in out.splitlines() if line.startswith("noms ")] == [f"{points:+.2f}"] == ["+1.00"]
+    scores = tmp_path / "mine" / "scores.json"
+    refused = run("benchmark", "compare", tmp_path / "mine", tmp_path / "theirs", "--json", scores)
+    assert_refused(refused, f"cannot write {scores}: this command reads it; give it another name")
     make_scored(tmp_path / "other", 0.0, games=("down_up",))
     for pair, sentence in {
         ("other", "theirs"): "in no game of the same track",

@@ -1,6 +1,7 @@
 """`noms evaluate` and `noms tournament`: their output, files and refusals."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -140,6 +141,16 @@ def test_a_secret_salt_changes_the_deals(run: Run, evaluate: Evaluate, tmp_path:
     tournament = ("tournament", "thumb", "random", "--variant", "nonesuch", "--deals", 4, "--out", tmp_path / "t")
     assert run(*tournament, *salt)[0] == 0
     assert_refused(run(*tournament, "--resume"), "was begun with set 'dev, salted', not 'dev'")
+
+
+def test_a_salt_from_a_pipe_is_for_all_games_and_a_game_named_twice_is_played_once(evaluate: Evaluate) -> None:
+    read, write = os.pipe()
+    os.write(write, b"sixteen letters.")
+    os.close(write)
+    games = ("--variant", "nonesuch", "down_up", "down_up")
+    results, _ = evaluate("thumb", "random", *games, "--deals", 2, "--matches", 0, "--salt", f"/dev/fd/{read}")
+    os.close(read)
+    assert [(game["variant"], game["set"]) for game in results] == [(name, "dev, salted") for name in ("nonesuch", "down_up")]
 
 
 def test_few_deals_and_matches_have_a_warning(run: Run, tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import multiprocessing
+import os
 import random
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -185,6 +187,15 @@ def test_a_link_to_an_empty_folder_is_followed(tmp_path: Path, run: Run, monkeyp
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     assert_refused(run(*words, "."), "an export cannot be written into the current folder: name a new one in it")
+
+
+def test_an_export_is_not_blocked_by_the_remains_of_a_killed_one(tmp_path: Path, run: Run) -> None:
+    words = ("export", "--variant", "up_down", "--matches", 1, "--format", "npz", "--out", tmp_path / "data")
+    (tmp_path / f".data.{os.getpid()}.part").mkdir()
+    assert run(*words)[0] == 0
+    with patch.object(Path, "is_mount", return_value=True):
+        (tmp_path / "disk").mkdir()
+        assert_refused(run(*words[:-1], tmp_path / "disk"), "where a file system is mounted: name a new one in it")
 
 
 def test_wrong_records_are_refused(records: list[Record]) -> None:

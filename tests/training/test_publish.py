@@ -288,7 +288,9 @@ def test_strength_is_reached_when_the_interval_excludes_0(checkpoints: Path, pol
         ("panel/x.json", json.dumps(evaluation("mine", "thumb", entry(1))), "another policy than the one that is called mine"),
         ("behaviour/x.json", json.dumps(evaluation("a", "b")), "must be of a player against itself, not of a"),
         ("behaviour/x.json", json.dumps(evaluation("a", "a", entry(1))), "is damaged: KeyError('probes')"),
+        ("behaviour/x.json", json.dumps(tournament({"a": 1.0, "b": 0.0}, {}, NOMS)), "is not from `noms evaluate --json`"),
         ("exploit/x.json", json.dumps(evaluation("a", "b")), "is not from `noms exploit --variant --json`"),
+        ("exploit/x.json", json.dumps(best_response("a", {"micro": 1})), "is not from `noms exploit --variant --json`"),
         ("crossplay/x.json", json.dumps(best_response("a")), "is not from `noms crossplay --json`"),
         (
             "panel/x.json",

@@ -42,9 +42,11 @@ class AgentSpec:
 
 
 def device_of(players: Sequence[AgentSpec]) -> Device:
-    """Return the common device of some players; ValueError if they differ."""
+    """Return the common device of some players, cpu for none; ValueError if they differ."""
+    if not players:
+        return "cpu"
     first = players[0]
-    for player in players:
+    for player in players[1:]:
         if player.device != first.device:
             both = f"{first.name} of {first.device} and {player.name} of {player.device}"
             raise ValueError(f"players at one table must be of one device, not {both}")

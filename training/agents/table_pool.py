@@ -6,7 +6,7 @@ fixed within a deal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Event
 from typing import Any
 
@@ -17,7 +17,7 @@ from noms_env.belief.determinize import sampled_tables
 from noms_env.core.actions import span, suggest_names
 from noms_env.envs.validation import Device
 from noms_env.players import Player, draw_seeds, recalled, with_memory
-from noms_env.variants import Rules, RulesError, game, make_rules
+from noms_env.variants import Rules, RulesError, Variant, game, make_rules
 from noms_env.variants.table_record import TABLE
 
 from ..thread_pool import Stopped
@@ -35,13 +35,7 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
     or an invalid value.
     """
     games, chosen = [game(name) for name in variants], dict(options or {})
-    names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
-    for name in [name for name in chosen if name not in names]:
-        if len(games) == 1:
-            games[0].option(name)  # raises
-        raise RulesError(
-            f"no game of this run has an option {name!r}; {suggest_names(name, names)} options are {', '.join(names)}"
-        )
+    check_options(games, chosen)
     rule_sets: list[Rules] = []
     for variant in games:
         known = {option.name for option in variant.options}
@@ -60,7 +54,18 @@ def make_rule_sets(variants: Sequence[str], seats: Sequence[int] = (), options: 
     for variant in games:
         if not any(rules.variant is variant for rules in rule_sets):
             raise RulesError(f"{variant.name} is played with {span(*variant.seats)} seats")
-    return rule_sets
+    return list(dict.fromkeys(rule_sets))
+
+
+def check_options(games: Sequence[Variant], options: Iterable[str]) -> None:
+    """Check that one of the games at least has each option; RulesError if none has."""
+    names = list(dict.fromkeys(option.name for variant in games for option in variant.options))
+    for name in [name for name in options if name not in names]:
+        if len(games) == 1:
+            games[0].option(name)  # raises
+        raise RulesError(
+            f"no game of this run has an option {name!r}; {suggest_names(name, names)} options are {', '.join(names)}"
+        )
 
 
 class TablePool:

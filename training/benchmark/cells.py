@@ -165,6 +165,8 @@ def read_cell(document: Any) -> Cell:
     blocks = {int(first): points for first, points in document["points"].items()}
     lost = {int(first): Lost(of["tables"], [*map(printable, of["why"])]) for first, of in document["lost"].items()}
     part, field = PROTOCOLS[document["protocol"]].parts[document["part"]], Field(document["field"], document["deals"])
+    if document["game"] not in part.games:
+        raise ValueError("a cell of a game that its part does not have")
     hashes = document["player_sha256"], document["field_sha256"]
     return Cell(part, document["game"], document["seed"], field, *hashes, blocks, lost, document["first"])
 

@@ -142,9 +142,14 @@ class Entry:
     @property
     def convention(self) -> str:
         """Convention for choosing actions, one of `CONVENTIONS`; "" if unknown."""
-        policy, at, temperature = self.player.rpartition("@")
-        named = "" if not at or policy.startswith("search:") else "greedy" if temperature == "0" else "sampled"
-        return self.plays or named
+        if self.plays or self.player.startswith("search:"):
+            return self.plays
+        if self.other_player.endswith("@0"):
+            return "sampled"
+        try:
+            return "greedy" if float(self.player.rpartition("@")[2]) == 0 else "sampled"
+        except ValueError:
+            return ""
 
     @property
     def least_seeds(self) -> int:
@@ -172,6 +177,12 @@ class Entry:
             raise EntryError(f"{'the games together' if run == GENERALIST else f'game {run}'}: {error}") from error
 
 
+def check_tracks(entry: Entry) -> None:
+    """Check that the tracks of an entry have one of its games at least; EntryError if none has."""
+    if not entry.runs:
+        raise EntryError(f"no game of {', '.join(entry.games)} is played in {' and '.join(entry.tracks)}")
+
+
 def other_convention(player: str, name: str) -> str:
     """Return the player of an entry by the other convention; "" if it is not a policy with temperature 0 or 1.
 
@@ -180,7 +191,8 @@ def other_convention(player: str, name: str) -> str:
     parsed = parse_player(name)
     if parsed.kind != "policy" or parsed.temperature not in (0.0, 1.0):
         return ""
-    return player.rpartition("@")[0] if parsed.temperature == 0 else f"{player.removesuffix('@1')}@0"
+    bare, at, _ = player.rpartition("@")
+    return bare if parsed.temperature == 0 else f"{bare if at else player}@0"
 
 
 def seat_of(name: str) -> Seat:

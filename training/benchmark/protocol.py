@@ -74,7 +74,7 @@ class Budget:
         return max([*parts, *([cpu_seconds / 3600 / self.cpu_hours] if self.cpu_hours else [])])
 
     def __str__(self) -> str:
-        parts = [] if self.cpu_hours is None else [f"{self.cpu_hours:g}h"]
+        parts = [] if self.cpu_hours is None else [f"{np.format_float_positional(self.cpu_hours, trim='-')}h"]
         if (decisions := self.decisions) is not None:
             size, letter = max((size, letter) for letter, size in UNITS.items() if decisions % size == 0)
             parts.insert(0, f"{decisions // size}{letter}")

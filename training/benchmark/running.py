@@ -25,6 +25,7 @@ from .entry import (
     RUN,
     Entry,
     EntryError,
+    check_tracks,
     read_entry,
     run_folder,
     sha256_of,
@@ -86,8 +87,7 @@ def begin(
         tracks = tuple(track for track in PROTOCOLS[V2].tracks if track in (*before.tracks, *entry.tracks))
         seeds = tuple(sorted({*before.seeds, *seeds}))
         entry = replace(entry, name=before.name, games=games, seeds=seeds, tracks=tracks)
-    if not entry.runs:
-        raise EntryError(f"no game of {', '.join(entry.games)} is played in {' and '.join(entry.tracks)}")
+    check_tracks(entry)
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / ALGORITHM
     if not copy.exists():

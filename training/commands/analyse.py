@@ -66,6 +66,8 @@ def analyse(
     """
     if not MIN_WORLDS <= worlds <= MAX_WORLDS:
         raise CommandError(f"--worlds must be from {MIN_WORLDS} to {MAX_WORLDS}, not {worlds}")
+    if most < 0:
+        raise CommandError(f"--most must be 0 or more, not {most}")
     check_run(seed)
     check_folder_of(html, file, player or "")
     records = records_of(file, match, deal, seat)

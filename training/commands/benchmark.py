@@ -19,7 +19,18 @@ from ..agents.registry import compile_players
 from ..benchmark.cells import Playing, cells_of_entry, play_cells
 from ..benchmark.checking import complaints, replayed, sampled_cells, unchecked
 from ..benchmark.comparison import compare as difference_of
-from ..benchmark.entry import ENTRY, SCORES, SECOND, TRIAL, Entry, EntryError, other_convention, read_entry, write_entry
+from ..benchmark.entry import (
+    ENTRY,
+    SCORES,
+    SECOND,
+    TRIAL,
+    Entry,
+    EntryError,
+    check_tracks,
+    other_convention,
+    read_entry,
+    write_entry,
+)
 from ..benchmark.protocol import GAMES, PROTOCOLS, V1, V2, rules_of_game
 from ..benchmark.report import interval, read_scored, score_rows, write_report
 from ..benchmark.running import algorithm_file, begin, budget_of_run, runs_left, train_all
@@ -271,6 +282,7 @@ def entry_of_player(args: Score, tracks: Collection[str]) -> Entry:
     entry = Entry(*about, protocol=protocol.name, tracks=tuple(dict.fromkeys((*tracks, *args.tracks))))
     if protocol.name == V1:
         return entry
+    check_tracks(entry)
     first = entry.player_name(args.folder.resolve(), *entry.runs[0])
     return replace(entry, other_player=other_convention(entry.player, first))
 
@@ -309,7 +321,7 @@ def report(args: Report) -> int:
 
 def compare(args: Compare) -> int:
     """Print the differences of two entries."""
-    check_folder_of(args.json)
+    check_folder_of(args.json, *(folder / name for folder in (args.mine, args.theirs) for name in (ENTRY, SCORES)))
     with wrong_arguments():
         mine, theirs = (read_scored([folder])[0] for folder in (args.mine, args.theirs))
         document = difference_of(mine, theirs)

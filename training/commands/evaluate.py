@@ -36,6 +36,8 @@ DEALS_A_MATCH = 20
 """Deals per match, if the user does not set the number of matches."""
 DEALS_SHARE = 0.8
 """Share of a game's time limit for deals; the rest is for matches."""
+LEAST_DIFFERENCE = 1e-9
+"""The smallest difference for `--tell`, in points."""
 LineUpName = Literal["alone", "against", "mixed"]
 
 
@@ -81,7 +83,7 @@ class Arguments:
             or 2 <= self.matches <= MAX_DEALS,
             "--matches: matches are won alone or against, and --line-ups names neither": not self.matches or self.has_matches,
             f"--minutes must be above 0, not {self.minutes}": self.minutes is None or 0 < self.minutes < float("inf"),
-            f"--tell must be above 0, not {self.tell}": 0 < self.tell < float("inf"),
+            f"--tell must be {LEAST_DIFFERENCE:g} or more, not {self.tell}": LEAST_DIFFERENCE <= self.tell < float("inf"),
         }
         for sentence, is_met in needs.items():
             if not is_met:
@@ -134,11 +136,12 @@ def evaluate(measurement: Annotated[Arguments, tyro.conf.arg(name="")]) -> int:
         rule_sets = rule_sets_for(a, b, measurement.variant, measurement.seats, measurement.option)
         for rules in rule_sets:
             line_ups(rules.seats, measurement.line_ups or LINE_UPS)
+        deal_set = deals_of(measurement.deal_set, measurement.salt)
     if device_of((a, b)) == "cpu":
         compile_players((a.name, b.name))
     results = list[Result]()
     try:
-        for result in play_all(a, b, rule_sets, measurement):
+        for result in play_all(a, b, rule_sets, measurement, deal_set):
             results.append(result)
     finally:  # also writes the results so far after Ctrl-C
         if measurement.json and results:
@@ -177,12 +180,12 @@ Result = tuple[Comparison, Matches | None]
 """Result of one game: duplicate deals, and whole matches if any were played."""
 
 
-def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments) -> Iterator[Result]:
+def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Arguments, deal_set: str) -> Iterator[Result]:
     """Play, print and yield each game; CommandError after Ctrl-C, or if there was no time for the first figures."""
     start, has_figures = time.monotonic(), False
     for number, rules in enumerate(rule_sets):
         until = None if args.minutes is None else start + 60 * args.minutes * (number + 1) / len(rule_sets)
-        result, ending = play_game(a, b, rules, args, until)
+        result, ending = play_game(a, b, rules, args, deal_set, until)
         if result is not None:
             has_figures = True
             yield result
@@ -195,13 +198,15 @@ def play_all(a: AgentSpec, b: AgentSpec, rule_sets: Sequence[Rules], args: Argum
             raise CommandError(f"stopped by Ctrl-C{scope}", STOPPED)
 
 
-def play_game(a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, until: float | None) -> tuple[Result | None, Ending]:
+def play_game(
+    a: AgentSpec, b: AgentSpec, rules: Rules, args: Arguments, deal_set: str, until: float | None
+) -> tuple[Result | None, Ending]:
     """Play and print one game; return its result, None for fewer than two deals, and what ended it."""
     title, start = f"{rules.variant.name}, {rules.seats} seats", time.monotonic()
     share = DEALS_SHARE if args.number_of_matches(MAX_DEALS) else 1.0
     for_deals = None if until is None else start + share * (until - start)
     threads, names = args.threads or os.cpu_count() or 1, args.line_ups or LINE_UPS
-    settings: dict[str, Any] = {"seed": args.seed, "deal_set": deals_of(args.deal_set, args.salt), "threads": threads}
+    settings: dict[str, Any] = {"seed": args.seed, "deal_set": deal_set, "threads": threads}
     try:
         with progress_bar(title, "deals", args.most_deals if args.minutes is None else None) as tick:
             comparison = compare(rules, a, b, args.most_deals, until=for_deals, names=names, tick=tick, **settings)

@@ -143,5 +143,5 @@ def read_results(path: Path, parse: Callable[[Any], Result]) -> Result | None:
             raise ValueError("it is no file")
         return parse(parse_json(read_file(path), bits=64))
     except (ValueError, LookupError, TypeError, AttributeError):
-        print(f"noms: {path} is damaged: its deals are played again", file=sys.stderr, flush=True)
+        print(f"noms: {path} is damaged: its deals count as not played", file=sys.stderr, flush=True)
         return None

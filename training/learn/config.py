@@ -265,7 +265,9 @@ class TrainConfig(_Checked):
             raise ValueError("opponents.share must be 0 with ppo.played_out, which needs pure self-play")
         if self.ppo.exploration > 0 and self.ppo.played_out == 0:
             raise ValueError("ppo.exploration needs ppo.played_out above 0: PPO learns from its own actions only")
-        for names, what in ((self.variants, "game"), (self.panel, "player of the panel")):
+        if self.held_out and self.drawn_rules == 0:
+            raise ValueError("held_out needs drawn_rules above 0: no other options are drawn")
+        for names, what in ((self.variants, "game"), (self.seats, "number of seats"), (self.panel, "player of the panel")):
             if len(set(names)) < len(names):
                 raise ValueError(f"a {what} is named twice")
 

@@ -14,6 +14,8 @@ from noms_env.core.state import MAX_ROTATION
 from noms_env.variants import Rules, RulesError, Variant, game, make_rules
 from noms_env.variants.rulebook import ROTATION_WORDS, Option
 
+from ..agents.table_pool import check_options
+
 BETWEEN_DEALS = frozenset(
     {"accumulate", "cut", "cut_min", "early_stop", "max_deals", "max_hands", "n_hands", "reveal_stock_at_end", "target"}
 )
@@ -28,9 +30,11 @@ TRIES = 100  # attempts per mix
 def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping[str, Sequence[Any]]) -> list[Rules]:
     """Draw the rules that a run plays besides its own, without duplicates: at most `mixes` mixes of options per game.
 
-    0 mixes draw nothing at all. `held_out` are values by option that are never drawn, except as a game's default.
+    0 mixes draw nothing at all. `held_out` are values by option that are never drawn, except as a game's default; RulesError if
+    no game has the option, or the value.
     """
     drawn: dict[Rules, None] = {}
+    _check_held_out([game(name) for name in variants], held_out)
     for name in variants if mixes else ():
         variant, rng = game(name), np.random.default_rng([seed, game(name).number])
         allowed = {option.name: held_out.get(option.name, ()) for option in variant.options}
@@ -43,6 +47,20 @@ def draw_rules(variants: Sequence[str], mixes: int, seed: int, held_out: Mapping
             if rules is not None and not is_held_out(rules, allowed):
                 drawn[rules] = None
     return list(drawn)
+
+
+def _check_held_out(games: Sequence[Variant], held_out: Mapping[str, Sequence[Any]]) -> None:
+    check_options(games, held_out)
+    for name, value in ((name, value) for name, values in held_out.items() for value in values):
+        refusals = []
+        for option in (option for variant in games for option in variant.options if option.name == name):
+            try:
+                option.checked(value)
+                break
+            except RulesError as error:
+                refusals.append(error)
+        else:
+            raise refusals[0]
 
 
 def _singles(variant: Variant, rng: np.random.Generator) -> Iterator[Rules]:

@@ -193,6 +193,8 @@ class Document:
         if values.get("environment") != ENV_VERSION:
             raise ResultsError(f"{path} is of version {values.get('environment')!r} of the environments, not {ENV_VERSION}")
         for entry in values.get("games", [values]):
+            if "variant" not in entry:
+                raise ResultsError(f"{path} is not {source}")
             if {"unit": entry.get("unit")} != {"unit": None} | unit_of(rules_of(entry)):
                 raise self.error(f"counts a deal of {entry['variant']} that is passed out as 0: measure it again")
         self.values: dict[str, Any] = _add_versions(values, values.get("thumb_version", FIRST))
@@ -293,10 +295,13 @@ def _behaviour(document: Document) -> Iterator[Behaviour]:
         yield Behaviour(document.shown(player), rules_of(entry), int(entry["deals"]), dict(entry["probes"]["a"]))
 
 
-MEASURED = (EVALUATION, TOURNAMENT), "from `noms evaluate --json` or results.json of `noms tournament`"
 READERS: dict[str, tuple[tuple[str, ...], str, Callable[[Document], Iterator[Any]]]] = {
-    PANEL: (*MEASURED, _panel),
-    BEHAVIOUR: (*MEASURED, _behaviour),
+    PANEL: (
+        (EVALUATION, TOURNAMENT),
+        "from `noms evaluate --json` or results.json of `noms tournament`",
+        _panel,
+    ),
+    BEHAVIOUR: ((EVALUATION,), "from `noms evaluate --json`", _behaviour),
     BEST_RESPONSES: ((EXPLOIT,), "from `noms exploit --variant --json`", _best_responses),
     CROSSED: ((CROSS_PLAY,), "from `noms crossplay --json`", _read_cross_play),
 }

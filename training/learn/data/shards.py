@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -79,7 +79,7 @@ def write_shards(
     about = {"format": FORMAT, "environment": ENV_VERSION, "layout": layout_digest(), "source": dict(source)}
     if file_format == "parquet":
         require("pyarrow.parquet", "export", "an export as Parquet")
-    part = next(parent for parent in folder.parents if parent.exists()) / f".{folder.name}.{os.getpid()}.part"
+    part = next(parent for parent in folder.parents if parent.exists()) / f".{folder.name}.{secrets.token_hex(4)}.part"
     part.mkdir()
     try:
         write = _write_parquet if file_format == "parquet" else _write_npz
@@ -103,8 +103,9 @@ def check_folder(folder: Path) -> None:
         raise ValueError(f"{folder} is a file: a folder is wanted")
     if folder.is_dir() and any(folder.iterdir()):
         raise ValueError(f"{folder} is not empty: take a new folder")
-    if folder.is_dir() and folder.samefile(Path.cwd()):
-        raise ValueError("an export cannot be written into the current folder: name a new one in it")
+    if folder.is_dir() and (folder.samefile(Path.cwd()) or folder.is_mount()):
+        what = "the current folder" if folder.samefile(Path.cwd()) else f"{folder}, where a file system is mounted"
+        raise ValueError(f"an export cannot be written into {what}: name a new one in it")
 
 
 def _blocks(decisions: Iterable[Decisions], sizes: Iterator[int], columns: Sequence[Column]) -> Iterator[Decisions]:
