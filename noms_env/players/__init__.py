@@ -27,9 +27,6 @@ from noms_env.players.protocol import (
 )
 from noms_env.players.registry import PLAYERS, Entry, PlayerName, Players, load_player, load_players, parse_player
 
-make_player = load_player
-"""Alias of `load_player`."""
-
 __all__ = [
     "NOBODY",
     "PLAYERS",
@@ -48,7 +45,6 @@ __all__ = [
     "draw_seeds",
     "load_player",
     "load_players",
-    "make_player",
     "parse_player",
     "recalled",
     "unit_draws",

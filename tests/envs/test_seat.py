@@ -22,7 +22,7 @@ from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_config import learner_seats
 from noms_env.envs.gym.seat_vector import SeatVectorEnv
 from noms_env.envs.validation import Episode, Reward
-from noms_env.players import Player, make_player
+from noms_env.players import Player, load_player
 from noms_env.variants import VARIANTS
 from tests.agreement import deck_words
 from tests.begin import begin
@@ -107,7 +107,7 @@ def test_the_learner_gets_the_same_as_in_the_aec_environment(variant: str, rewar
         env = SeatEnv(variant, opponents=opponents, seat=seat, episode=episode, observation="bytes", reward=reward)
         aec = TrickTakingEnv(variant, episode=episode, reward=reward)
         for seed in (3, 4) if episode == "deal" else (3,):
-            replay_in_aec(env, aec, play_episode(env, seed=seed), make_player(opponents), seed)
+            replay_in_aec(env, aec, play_episode(env, seed=seed), load_player(opponents), seed)
 
 
 @pytest.mark.parametrize("name", KINDS)

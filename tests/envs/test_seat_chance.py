@@ -11,7 +11,7 @@ from gymnasium.utils.env_checker import data_equivalence
 from noms_env import SeatEnv
 from noms_env.envs.aec import TrickTakingEnv
 from noms_env.envs.gym.seat_config import PlayerStreams, engine_streams
-from noms_env.players import make_player
+from noms_env.players import load_player
 from tests.agreement import deck_words
 from tests.begin import begin
 from tests.envs.play import KINDS
@@ -32,7 +32,7 @@ class SlowRandom(NumpyPlayer):
     """`random`, but called as any other player is."""
 
     def choose_actions(self, mask: np.ndarray, seeds: np.ndarray, tables: np.recarray) -> list[int]:
-        return [int(action) for action in make_player("random").act(mask, mask, seeds)]
+        return [int(action) for action in load_player("random").act(mask, mask, seeds)]
 
 
 @pytest.mark.parametrize("name", ["small ships", "noms", "nonesuch", "down up", "sniped whist"])

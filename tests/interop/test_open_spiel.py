@@ -38,7 +38,7 @@ from noms_env.interop.open_spiel import (  # noqa: E402
     state_of,
 )
 from noms_env.micro.explicit_chance import CHANCE, OVER, PLAYING, ExplicitChanceDeal  # noqa: E402
-from noms_env.players import Player, make_player  # noqa: E402
+from noms_env.players import Player, load_player  # noqa: E402
 from noms_env.record import record_matches  # noqa: E402
 from noms_training.agents.open_spiel_players import OpenSpielPlayer, game_of, ismcts_bot, uniform_random  # noqa: E402
 
@@ -351,7 +351,7 @@ def test_players_are_policies() -> None:
 def test_players_are_bots() -> None:
     game = load("noms_down_up(ranks=4)")
     rng = np.random.RandomState(1)
-    bots = [PlayerBot(game, 0, "thumb"), PlayerBot(game, 1, make_player("pimc:3")), PlayerBot(game, 2, "random", seed=3)]
+    bots = [PlayerBot(game, 0, "thumb"), PlayerBot(game, 1, load_player("pimc:3")), PlayerBot(game, 2, "random", seed=3)]
     bots.append(UniformRandomBot(3, rng))
     returns = np.array([pyspiel.evaluate_bots(game.new_initial_state(), bots, seed) for seed in range(6)])
     assert returns[:, :2].mean() > returns[:, 2:].mean()

@@ -12,7 +12,7 @@ from noms_env.micro.deal_setup import DealSetup
 from noms_env.micro.measures import exploitability, pair_gain, strategy_of
 from noms_env.micro.settings import micro_game
 from noms_env.micro.tree import Tree, build_tree
-from noms_env.players import make_player
+from noms_env.players import load_player
 
 
 @pytest.fixture(scope="module")
@@ -106,11 +106,11 @@ def test_threads_change_nothing(tree: Tree) -> None:
 
 def test_strategy_of_asks_a_player(tree: Tree) -> None:
     """`thumb` chooses one action, whatever the hidden cards are; a player that draws comes near its probabilities."""
-    thumb = make_player("thumb")
+    thumb = load_player("thumb")
     strategy = strategy_of(thumb, tree, samples=1)
     assert set(strategy.tolist()) == {0.0, 1.0}
     assert (strategy_of(thumb, tree, samples=3, seed=5) == strategy).all()
-    uniform = strategy_of(make_player("random"), tree, samples=200)
+    uniform = strategy_of(load_player("random"), tree, samples=200)
     assert np.abs(uniform - tree.uniform()).max() < 0.2
     assert exploitability(Passes(tree, tree.points), strategy).nash_conv > 0.1
 

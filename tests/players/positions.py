@@ -8,7 +8,7 @@ import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
 from noms_env.envs.batch import TableGroup, make_batch
-from noms_env.players import Player, make_player
+from noms_env.players import Player, load_player
 from noms_env.table import Table
 from noms_env.variants import GAMES, Rules
 from tests.agreement import random_table
@@ -96,7 +96,7 @@ def relative_points(name: str, others: str, variant: str, deals: int, **options:
     batch.reset(table=np.repeat(np.arange(deals), seats))
     own = np.tile(np.arange(seats), deals)
     points, rng = np.zeros((len(batch), seats)), np.random.default_rng(1)
-    players = [make_player(name), make_player(others)]
+    players = [load_player(name), load_player(others)]
     while not batch.over.all():
         batch.observe()
         actions = np.zeros(len(batch), np.int64)

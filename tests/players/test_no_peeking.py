@@ -9,7 +9,7 @@ import pytest
 from noms_env.belief.determinize import sampled_tables
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.envs.batch import TableGroup, make_batch
-from noms_env.players import NOBODY, Player, make_player
+from noms_env.players import NOBODY, Player, load_player
 from noms_env.players.greedy import greedy_rows
 from noms_env.players.registry import FIRST, NEWEST
 from noms_env.players.rule_based.heuristics import new_workspaces
@@ -40,7 +40,7 @@ def check_legal(player: Player, tables: list[Table]) -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_action_is_legal_and_the_tables_are_left_alone(name: str, variant: str) -> None:
-    player, phases = make_player(name), set()
+    player, phases = load_player(name), set()
     for seed, (seats, options) in enumerate(tables_of(variant, 6)):
         for others in (None, player):
             tables = [table.copy() for table in decisions(variant, seats, options, seed, others)]
@@ -81,7 +81,7 @@ def test_hidden_cards_have_no_influence(name: str, variant: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_row_has_the_same_answer_alone_and_in_a_batch(name: str) -> None:
-    player = make_player(name)
+    player = load_player(name)
     batch = begin(make_batch([TableGroup("noms"), TableGroup("nonesuch", 3), TableGroup("big_ships", 5)], 30, seed=2))
     streams, actions = np.arange(1, 31) * 31, np.zeros(30, np.int64)
     for step in range(25):
@@ -103,14 +103,14 @@ def test_nobody_acts_after_the_deal(name: str) -> None:
     while not table.is_scored:
         table.step(table.legal_actions()[0])
     world[0] = table.row
-    assert make_player(name).act(*table.view(0), np.random.default_rng(0), tables=world) == NOBODY
+    assert load_player(name).act(*table.view(0), np.random.default_rng(0), tables=world) == NOBODY
 
 
 def fingerprint() -> str:
     """Return a hash of the players' actions in every variant."""
     digest = hashlib.sha256()
     for name in NAMES:
-        player = make_player(name)
+        player = load_player(name)
         for variant in VARIANTS:
             for seed, (seats, options) in enumerate(tables_of(variant, 1, seed=2)):
                 for number, table in enumerate(decisions(variant, seats, options, seed, deals=1)):

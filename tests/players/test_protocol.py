@@ -20,7 +20,6 @@ from noms_env.players import (
     draw_seeds,
     load_player,
     load_players,
-    make_player,
     unit_draws,
 )
 from noms_env.players.protocol import decision_seed
@@ -60,27 +59,27 @@ def test_every_name_makes_a_player() -> None:
     for name, entry in PLAYERS.items():
         if "file" in entry.parameters:
             with pytest.raises(ValueError, match=f"{name} .* {name}:FILE"):
-                make_player(name)
+                load_player(name)
         else:
-            assert make_player(f"{name}:noms" if POLICY in entry.parameters else name).wants_tables in (True, False)
+            assert load_player(f"{name}:noms" if POLICY in entry.parameters else name).wants_tables in (True, False)
 
 
 def test_a_name_carries_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules[__name__]
     monkeypatch.setitem(sys.modules, "noms_env.players.lowest", module)
     monkeypatch.setitem(PLAYERS, "lowest", Entry("noms_env.players.lowest:Lowest", "", "", {"start": int, "step": int}))
-    players: list[Any] = [make_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
+    players: list[Any] = [load_player(name) for name in ("lowest", "lowest:7", "lowest:7,3")]
     assert [player.numbers for player in players] == [(0, 1), (7, 1), (7, 3)]
     for parameters, sentence in (("x", "start .* lowest .* whole number, not 'x'"), ("1,2,3", "2 parameters .*START,STEP")):
         with pytest.raises(ValueError, match=sentence):
-            make_player(f"lowest:{parameters}")
+            load_player(f"lowest:{parameters}")
 
 
 def test_a_policy_is_a_player_with_a_temperature() -> None:
     table, rng = begin(Table("noms", seed=1)), np.random.default_rng(0)
     view = table.view(int(table.row.seat))
     for name, temperature in (("noms", 1.0), ("noms@0", 0.0), ("noms@0.5", 0.5)):
-        policy: Any = make_player(name)
+        policy: Any = load_player(name)
         assert policy.temperature == temperature
         assert ask(policy, table, rng) in table.legal_actions()
         assert (np.count_nonzero(policy.probabilities(*view)) == 1) == (temperature == 0)
@@ -136,7 +135,7 @@ def test_missing_tables_and_different_numbers_of_rows_are_refused(observations: 
 def test_each_row_takes_one_number_of_the_stream() -> None:
     rng, twin = np.random.default_rng(4), np.random.default_rng(4)
     assert draw_seeds(rng, 3).tolist() == [int(twin.integers(2**63)) for _ in range(3)]
-    make_player("random").act(OBSERVATIONS, LEGAL, rng)
+    load_player("random").act(OBSERVATIONS, LEGAL, rng)
     assert rng.integers(2**63) == twin.integers(2**63, size=4)[3]
 
 
@@ -148,7 +147,7 @@ def test_a_draw_from_a_seed_is_that_of_the_generator() -> None:
 @pytest.mark.parametrize("seeds", [[1, 2], [0.5, 1.0, 2.0], [1, -1, 2], 5, None])
 def test_other_seeds_are_refused(seeds: Any) -> None:
     with pytest.raises(ValueError, match="generator or 3 integers"):
-        make_player("random").act(OBSERVATIONS, LEGAL, seeds)
+        load_player("random").act(OBSERVATIONS, LEGAL, seeds)
 
 
 def test_a_player_of_the_older_form_gets_a_generator_from_the_seeds() -> None:
@@ -169,7 +168,7 @@ def test_random_is_uniform_and_legal() -> None:
     rows, rng = 3000, np.random.default_rng(1)
     mask = np.zeros((rows, NUM_ACTIONS), np.int8)
     mask[:, [0, 52, 149]] = 1
-    actions, counts = np.unique(make_player("random").act(np.zeros((rows, 1), np.uint8), mask, rng), return_counts=True)
+    actions, counts = np.unique(load_player("random").act(np.zeros((rows, 1), np.uint8), mask, rng), return_counts=True)
     assert actions.tolist() == [0, 52, 149]
     assert (np.abs(counts - 1000) < 4 * np.sqrt(rows * 2 / 9)).all()
 

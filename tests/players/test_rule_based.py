@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noms_env.players import make_player
+from noms_env.players import load_player
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
 from tests.players.positions import answer_word, relative_points
@@ -118,7 +118,7 @@ CASES = [pytest.param(name, *row[1:], id=row[0]) for name, rows in (("thumb", TH
 
 @pytest.mark.parametrize(("name", "table", "answers"), CASES)
 def test_an_action_follows_the_rules_of_the_player(name: str, table: Callable[[], Table], answers: str) -> None:
-    assert answer_word(make_player(name), table()) in answers.split()
+    assert answer_word(load_player(name), table()) in answers.split()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

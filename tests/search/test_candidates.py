@@ -8,7 +8,7 @@ import pytest
 from noms_env.core.actions import NOMINATE, NUM_ACTIONS
 from noms_env.core.cards import CARD_WORDS, cards_in
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players import make_player
+from noms_env.players import load_player
 from noms_env.players.registry import FIRST
 from noms_env.players.rule_based.heuristics import new_workspaces
 from noms_env.players.rule_based.player import thumb_action
@@ -98,7 +98,7 @@ def test_equivalent_cards_add_up_and_the_most_probable_is_played() -> None:
 def test_the_action_of_thumb_or_an_equivalent_card_is_tried(variant: str) -> None:
     workspaces, replaced = new_workspaces(FIRST), 0
     for seed, (seats, options) in enumerate(positions.tables_of(variant, 4, seed=3)):
-        for table in positions.decisions(variant, seats, options, seed, make_player("thumb:1")):
+        for table in positions.decisions(variant, seats, options, seed, load_player("thumb:1")):
             t = kernel_view(table._rows)[0]
             favourite, tried = thumb_action(t, workspaces[0]), np.array(candidates(table))
             action = tried[candidate_index(tried, len(tried), favourite)]

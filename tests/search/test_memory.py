@@ -8,7 +8,7 @@ import pytest
 from noms_env.belief.determinize import copy_shown_tables, is_played_out
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
-from noms_env.players import Player, ask, make_player, recalled
+from noms_env.players import Player, ask, load_player, recalled
 from noms_env.record import record_matches
 from noms_env.search.opponent_models import draw_worlds
 from noms_env.table import Table
@@ -42,7 +42,7 @@ def test_a_search_learns_which_model_each_seat_plays_like(variant: str) -> None:
     """Seats 0 and 2 play by rules of thumb, the others like the policy; the own seat is included."""
     (rules,) = rules_of(variant)
     player = small_player(rules)
-    memory, players = None, [make_player("thumb"), player.policy] * 2
+    memory, players = None, [load_player("thumb"), player.policy] * 2
     for end in ends_of_deals(Table(variant, seed=3), players, 6):
         memory = recalled(player, end, memory)
     assert memory is not None
@@ -59,18 +59,18 @@ def test_a_single_model_and_a_deal_that_is_passed_out_teach_nothing() -> None:
     while not passed.is_scored:
         passed.act("pass")
     assert not is_played_out(passed._rows).any()
-    (end,) = ends_of_deals(Table("noms", seed=8), [make_player("thumb")] * 4, 1)
+    (end,) = ends_of_deals(Table("noms", seed=8), [load_player("thumb")] * 4, 1)
     for opponents, models, row in (("thumb", 1, end), ("uniform", 0, end), ("mixture", 2, passed.row)):
         memory = recalled(small_player(rules, opponents=opponents), row)
         assert memory is not None
         assert memory.shape == (1, models, MAX_SEATS)
         assert not memory.any()
-    assert recalled(make_player("thumb"), end) is None
+    assert recalled(load_player("thumb"), end) is None
 
 
 def test_the_seed_and_the_order_of_undealt_cards_have_no_influence() -> None:
     table = Table("up_down", 4, seed=5)
-    (end,) = ends_of_deals(table, [make_player("thumb")] * 4, 1)
+    (end,) = ends_of_deals(table, [load_player("thumb")] * 4, 1)
     rows = np.zeros(2, table._rows.dtype).view(np.recarray)
     rows[0] = rows[1] = end
     rows[1].seed, rows[1].table, rows[1].match = 12345, 7, 9
@@ -107,7 +107,7 @@ class Remembering:
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
         self.log.append((len(np.atleast_2d(mask)), self.memory))
-        return make_player("random").act(observation, mask, seeds)
+        return load_player("random").act(observation, mask, seeds)
 
     def recall(self, tables: np.recarray) -> np.ndarray:
         if self.fails in tables.dealer:
@@ -151,7 +151,7 @@ def test_each_table_of_a_batch_has_its_own_memory() -> None:
 
 def test_a_player_that_fails_to_recall_loses_the_table() -> None:
     pool, spec = pool_of(8), agent_spec("random")
-    next(play_deal_by_deal(pool, [at_tables(make_player("random"))], ALL_SEATS))
+    next(play_deal_by_deal(pool, [at_tables(load_player("random"))], ALL_SEATS))
     pool.batch.tables.dealer[3] = 2
     failing: Any = type(spec)("failing", lambda: Remembering([], fails=2))
     with pytest.raises(RuntimeError, match="forgotten"):
@@ -171,7 +171,7 @@ def test_records_and_sessions_remember_the_match() -> None:
 
     assert remembered_deals() == [None, *range(1, deals)]
     log.clear()
-    others = [Seated("remembering", Remembering(log)), *(Seated("thumb", make_player("thumb")) for _ in range(3))]
+    others = [Seated("remembering", Remembering(log)), *(Seated("thumb", load_player("thumb")) for _ in range(3))]
     session = Session(DOWN_UP, others, seed=2, deals=deals + 2)
     session.let_others_act()
     for _ in range(deals + 1):
@@ -182,7 +182,7 @@ def test_records_and_sessions_remember_the_match() -> None:
 
 def test_a_deal_that_is_taken_back_is_forgotten() -> None:
     log = list[Any]()
-    others = [Seated("remembering", Remembering(log)), *(Seated("thumb", make_player("thumb")) for _ in range(2))]
+    others = [Seated("remembering", Remembering(log)), *(Seated("thumb", load_player("thumb")) for _ in range(2))]
     session = Session(DOWN_UP, [None, *others], seed=2)
 
     def play_deal() -> list[Any]:
@@ -210,7 +210,7 @@ def test_a_deal_that_is_taken_back_is_forgotten() -> None:
 
 def test_a_player_never_gets_the_memory_of_a_deleted_player() -> None:
     """A new object may have the address, so the `id`, of a deleted one."""
-    session, log = Session(DOWN_UP, [Seated("thumb", make_player("thumb"))] * 4, seed=2), list[Any]()
+    session, log = Session(DOWN_UP, [Seated("thumb", load_player("thumb"))] * 4, seed=2), list[Any]()
     while not session.table.is_scored:
         session.take(session.choose())
     session.next_deal()
@@ -218,4 +218,4 @@ def test_a_player_never_gets_the_memory_of_a_deleted_player() -> None:
         adviser: Player = Remembering(log)
         assert session._memory(adviser) is not None
         del adviser
-        assert session._memory(make_player("thumb")) is None
+        assert session._memory(load_player("thumb")) is None

@@ -12,7 +12,7 @@ from noms_env.belief import new_sampling_workspace
 from noms_env.core.state import MAX_SEATS
 from noms_env.engine.row_kernels import kernel_view
 from noms_env.observation.layout import OBSERVATION_SIZE, PADDED_MASK_SIZE
-from noms_env.players import make_player
+from noms_env.players import load_player
 from noms_env.search import opponent_models
 from noms_env.search.opponent_models import EXPONENT, draw_worlds, log_likelihoods, pick_worlds, write_styles, write_weights
 from noms_env.search.replays import ARRIVED, begin_replays, compare_with_worlds, next_row, step_replays, write_observations
@@ -106,7 +106,7 @@ def test_a_likelihood_is_the_product_of_the_chances_of_actions() -> None:
     assert len(actions) == 15
     replays = new_tables(WORLDS)
     begin_replays(worlds, kernel_view(replays))
-    expected, thumb = np.zeros((2, MAX_SEATS, WORLDS)), make_player("thumb:1")
+    expected, thumb = np.zeros((2, MAX_SEATS, WORLDS)), load_player("thumb:1")
     for world in range(WORLDS):
         twin = table.copy()
         twin.set_row(replays[world])
@@ -136,7 +136,7 @@ def test_worlds_with_the_same_hand_share_an_answer_of_the_policy(variant: str, m
         return original(observation, *rest, **options)
 
     monkeypatch.setattr(policy, "probabilities", probabilities)
-    tables = positions.decisions(variant, rule_sets[0].seats, {}, 3, make_player("random"), deals=1)
+    tables = positions.decisions(variant, rule_sets[0].seats, {}, 3, load_player("random"), deals=1)
     late = [table.copy() for table in tables if len(table.legal_actions()) > 1][-2]
     n, seat, models = 30, int(late.row.seat), [policy, None]
     worlds = worlds_of(late, n)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noms_env.core.actions import SCORED
-from noms_env.players import NOBODY, make_player
+from noms_env.players import NOBODY, load_player
 from noms_env.search.endgame.position import units
 from noms_env.search.endgame.solver import solve
 from noms_env.search.pimc import PIMC, FlatMC, add_up, choose_best, new_work
@@ -68,7 +68,7 @@ def test_answers_are_legal_and_do_not_depend_on_hidden_cards(
     kind: str, name: str, seats: int | None, options: dict[str, Any]
 ) -> None:
     """The same player at every seat of one deal, with the true cards and with a redeal."""
-    player, table = make_player(kind), begin(Table(name, seats, options, seed=3))
+    player, table = load_player(kind), begin(Table(name, seats, options, seed=3))
     decisions = different = 0
     while not table.is_scored:
         seat = int(table.row.seat)
@@ -105,7 +105,7 @@ def test_an_answer_depends_on_its_row_and_seed_only(name: str) -> None:
 
 def test_the_seed_has_an_influence() -> None:
     table = in_the_middle("down_up", None, {}, 0, 20)
-    assert len({ask(make_player("flat_mc:2"), table, seed) for seed in range(20)}) > 1
+    assert len({ask(load_player("flat_mc:2"), table, seed) for seed in range(20)}) > 1
 
 
 @pytest.mark.parametrize(("worlds", "threads"), [(0, 1), (10_001, 1), (2.5, 1), (5, 0)])
@@ -153,7 +153,7 @@ def test_a_search_in_one_world_plays_like_thumb() -> None:
     for name in VARIANTS:
         table = in_the_middle(name, None, {}, 4, 30)
         assert table.phase == "play"
-        assert ask(make_player("pimc:1"), table) == ask(make_player("thumb"), table)
+        assert ask(load_player("pimc:1"), table) == ask(load_player("thumb"), table)
         several += len(candidates(table)) > 1
     assert several > len(VARIANTS) / 2
 
@@ -161,7 +161,7 @@ def test_a_search_in_one_world_plays_like_thumb() -> None:
 def test_pimc_plays_best_if_all_cards_are_known_and_rollouts_do_not() -> None:
     """Two seats and no stock: all worlds are the true one."""
     options = {"ranks": 5, "suits": 2, "direction": "down"}
-    exact, rollouts = make_player("pimc:2"), make_player("flat_mc:30")
+    exact, rollouts = load_player("pimc:2"), load_player("flat_mc:30")
     worse = 0
     for seed in range(12):
         table = begin(Table("big_ships", 2, options, seed=seed))
@@ -203,7 +203,7 @@ def test_the_multiplier_of_points_changes_no_choice(name: str) -> None:
     options = {"ranks": 4, "suits": 3, "double_repeat": "quadruple"}
     choices = []
     for multiplier in (1, 2, 2**199):
-        table, player = Table("noms", 4, options, seed=3), make_player(name)
+        table, player = Table("noms", 4, options, seed=3), load_player(name)
         table.start(dealer=0, multiplier=multiplier)
         while not table.is_scored:
             table.step(ask(player, table))

@@ -37,12 +37,12 @@ def compare_with_random(player: str, deals: int = 6, limit: float | None = None)
 MODULE = """
 import sys
 import numpy as np
-from noms_env.players import make_player
+from noms_env.players import load_player
 def act(observation, mask, rng, temperature=1.0):
     assert observation.shape == (1072,) and mask.shape == (150,)
     return rng.choice(np.flatnonzero(mask))
 def thumb():
-    return make_player("thumb")
+    return load_player("thumb")
 class Lowest:
     wants_tables = False
     def act(self, observation, mask, seeds, *, tables=None):

@@ -12,7 +12,7 @@ from noms_env.core.actions import CALL_MIS, CALL_MIS_A_VIS, CALL_MOST, CALL_NONE
 from noms_env.core.cards import CARD_NUMBERS, FRENCH, cards_in
 from noms_env.core.state import MAX_SEATS, SINGLE_DEAL, put_byte
 from noms_env.core.tricks import beats
-from noms_env.players import Player, make_player
+from noms_env.players import Player, load_player
 from noms_env.record import Record, record_matches, replay
 from noms_env.variants import Rules
 from noms_env.variants.table_record import new_tables, write_rules
@@ -81,7 +81,7 @@ def test_overtakes_are_counted_after_the_deal(variant: str, seats: int, name: st
     kind, rng = rules(variant, seats), np.random.default_rng(0)
     pool = TablePool([kind], [0], 300, seed=4)
     chosen = rng.random((300, MAX_SEATS)) < 0.7
-    player = Counting(make_player(name), rng, chosen)
+    player = Counting(load_player(name), rng, chosen)
     pool.deal(0)
     play(pool, [player], np.zeros((300, MAX_SEATS), np.int64))
     counts = overtakes(pool.batch.tables, chosen)
@@ -101,7 +101,7 @@ def test_an_open_partner_has_no_statistics_of_the_search_for_him(variant: str) -
         kind = rules(variant, open_partner=is_open)
         pool = TablePool([kind], [0], 50, seed=4)
         pool.deal(0)
-        play(pool, [AtTables(make_player("thumb"), np.random.default_rng(0))], np.zeros((50, MAX_SEATS), np.int64))
+        play(pool, [AtTables(load_player("thumb"), np.random.default_rng(0))], np.zeros((50, MAX_SEATS), np.int64))
         probes[is_open] = set(count_deals(pool.batch.tables, kind).means())
     assert probes[False] - probes[True] == {"partner/trick", "partner/overtakes", "defender/overtakes"}
 

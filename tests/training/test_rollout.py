@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from noms_env.core.state import MAX_SEATS
-from noms_env.players import make_player
+from noms_env.players import load_player
 from noms_env.policy.encoding import make_encoding
 from noms_env.variants import VARIANTS, Rules, RulesError
 from noms_training.agents.table_pool import AtTables, TablePool, make_rule_sets, play, relative_points
@@ -138,7 +138,7 @@ def test_the_decisions_of_opponents_are_not_recorded() -> None:
     seating[:, 1] = 1
     seating[:4] = 1
     pool.deal(0)
-    play(pool, [learner.choose, AtTables(make_player("random"), rng)], seating)
+    play(pool, [learner.choose, AtTables(load_player("random"), rng)], seating)
     decisions = make_record(pool, learner)
     assert set(decisions.seat.tolist()) == {0, 2, 3}
     assert decisions.table.min() == 4
