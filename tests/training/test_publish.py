@@ -6,6 +6,7 @@ import re
 import shlex
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from noms_training.evaluation.report import EXPLOIT
 from noms_training.evaluation.report import FORMAT as EVALUATION
 from noms_training.evaluation.tournament import FORMAT as TOURNAMENT
 from noms_training.learn.config import TrainConfig
-from noms_training.publish.pages import CARD, NOTES_BEGIN, RESULTS, pages, seats_text
+from noms_training.publish.pages import CARD, NOTES_BEGIN, RESULTS, pages, seats_text, training_methods
 from noms_training.publish.results import BEHAVIOUR, PANEL, Results, ResultsError, read_results
 from noms_training.publish.runs import Trained, read_trained
 from tests.commands import Run, assert_refused
@@ -276,6 +277,17 @@ def test_strength_is_reached_when_the_interval_excludes_0(checkpoints: Path, pol
         document = evaluation("mine@0", "pimc:100", entry(1, points=points), **{"mine@0": policy.sha256})
         write_document(checkpoints, PANEL, f"pimc-{deals}", document)
         assert first_row()[-1] == cell
+
+
+def test_the_card_says_what_the_policy_has_learnt_from() -> None:
+    def methods(*curricula: tuple[list[str], list[str]]) -> str:
+        runs = [SimpleNamespace(training={"curriculum": {"expert": expert, "shards": shards}}) for expert, shards in curricula]
+        policy: Any = SimpleNamespace(runs=runs)
+        return training_methods(policy)
+
+    assert methods(([], [])) == "self-play"
+    assert methods((["thumb"], []), ([], [])) == "self-play and imitation of other players"
+    assert methods((["thumb"], []), ([], ["a"])) == "self-play, imitation of other players and recorded decisions"
 
 
 @pytest.mark.parametrize(

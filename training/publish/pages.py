@@ -177,6 +177,7 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
         "name": name,
         "policy": policy,
         "last": last,
+        "methods": training_methods(policy),
         "time": f"{duration(seconds)}|{policy.seen / seconds:,.0f}".split("|") if seconds else None,
         "rules": rule_sets[0],
         "options": options,
@@ -194,6 +195,14 @@ def card_facts(name: str, policy: Trained, results: Results) -> dict[str, Any]:
         "end": NOTES_END,
         "commands": list(dict.fromkeys(run.command for run in policy.runs if run.command)),
     }
+
+
+def training_methods(policy: Trained) -> str:
+    """Return what the policy has learnt from, in words."""
+    curricula = [run.training["curriculum"] for run in policy.runs]
+    others = {"imitation of other players": "expert", "recorded decisions": "shards"}
+    methods = ["self-play", *(method for method, key in others.items() if any(each[key] for each in curricula))]
+    return " and ".join(filter(None, [", ".join(methods[:-1]), methods[-1]]))
 
 
 def training_duels(name: str, policy: Trained) -> Iterator[Duel]:
