@@ -63,7 +63,8 @@ def whole_file(path: Path, *, sync: bool = True, mode: int | None = None) -> Ite
         with open(path, "wb", opener=_open_patiently) as file:
             yield file
         return
-    temporary = path.with_name(f".{path.name[:LONGEST]}.{os.getpid()}-{get_ident()}.part")
+    name = os.fsencode(path.name)[:LONGEST].decode(errors="ignore")
+    temporary = path.with_name(f".{name}.{os.getpid()}-{get_ident()}.part")
     if mode is None:
         with suppress(OSError):
             mode = stat.S_IMODE(path.stat().st_mode)

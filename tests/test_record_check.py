@@ -105,6 +105,7 @@ def test_a_disagreement_names_its_place_and_key() -> None:
         ({"options": {**WHOLE["options"], "target": 0}}, ["options"]),
         ({"options": {**WHOLE["options"], "bogus": 0}}, ["options"]),
         ({"options": {name: value for name, value in WHOLE["options"].items() if name != "target"}}, ["options"]),
+        ({"options": {**WHOLE["options"], "accumulate": True}, "deal": 1}, ["options"]),
         ({"deal": 20}, ["deal"]),
         ({"deck__0": WHOLE["deck"][1]}, ["deck"]),
         ({"hand_size": 5}, ["hand_size"]),

@@ -49,7 +49,7 @@ def check_states(records: np.ndarray, rules: np.ndarray) -> None:
         ValueError: a record has other rules, or play cannot lead to it.
     """
     copies = new_tables(len(records))
-    words = copies.view(np.ndarray).view(np.int64).reshape(len(records), -1)
+    words = _words(copies)
     words[:] = _words(records)
     if (((words ^ _words(rules)) & _RULES_MASK) != 0).any():
         raise ValueError("the state is of a table with other rules than those here")
@@ -59,7 +59,7 @@ def check_states(records: np.ndarray, rules: np.ndarray) -> None:
 
 
 def _words(records: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
+    return np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), TABLE.itemsize // 8)
 
 
 @jit

@@ -386,7 +386,7 @@ def describe(env: TrickTakingEnv, function: str) -> str:
 
 
 def _no_episode() -> ValueError:
-    return ValueError("there is no episode yet: call reset first")
+    return ValueError("there is no episode, or it is over: call reset first")
 
 
 def wrapped_env(variant: str, **arguments: Any) -> AECEnv:

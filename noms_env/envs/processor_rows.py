@@ -133,7 +133,9 @@ class ProcessorRows:
 
     def put(self, rows: np.ndarray, records: np.ndarray, pause: bool) -> None:
         """Write records into rows: one per row, or one for all."""
-        self._words[rows] = np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), -1)
+        self._words[rows] = (
+            np.ascontiguousarray(records).view(np.ndarray).view(np.int64).reshape(len(records), self._words.shape[1])
+        )
         self._settle(rows, pause)
 
     def clone(self, source: int, rows: np.ndarray, pause: bool) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from noms_env.belief.determinize import sampled_tables
+from noms_env.core.actions import NUM_ACTIONS
 from noms_env.micro.cfr import REWARDS, Passes, normalise
 from noms_env.micro.tree import Tree
 from noms_env.players import Player, TellsProbabilities, draw_seeds
@@ -108,9 +109,15 @@ def strategy_of(
             for _ in range(samples):
                 sampled = sampled_tables(tables, None, rng) if player.wants_tables else None
                 actions = np.asarray(player.act(observation, mask, draw_seeds(rng, len(mask)), tables=sampled))
-                if not np.take_along_axis(mask, actions[:, None], axis=1).all():
+                each = np.arange(len(mask))
+                is_index = (
+                    actions.shape == each.shape
+                    and actions.dtype.kind in "iu"
+                    and ((actions >= 0) & (actions < NUM_ACTIONS)).all()
+                )
+                if not is_index or not mask[each, actions].all():
                     raise ValueError("the player answered with an action that is not legal")
-                chances[np.arange(len(actions)), actions] += 1 / samples
+                chances[each, actions] += 1 / samples
         for row, i in enumerate(numbers):
             slots = slice(tree.offset[i], tree.offset[i + 1])
             strategy[slots] = chances[row, tree.action[slots]]

@@ -119,7 +119,7 @@ def _restore(solver: Solver, path: Path, reward: str) -> tuple[int, float]:
     try:
         with open_file(path) as opened, ZipFile(opened) as file:
             if head_of(file, "digest") == expected["digest"] and str(array_of(file, "digest")) != _digest(solver.tree, reward):
-                raise StateError(f"{path} belongs to another deal: remove it, or write the solution to another file")
+                raise StateError(f"{path} belongs to another deal or reward: remove it, or write the solution to another file")
             for name, head in expected.items():
                 if head_of(file, name) != head:
                     raise StateError(f"{path} is damaged (its {name} is missing or has another type): {again}")

@@ -199,7 +199,10 @@ class GeneratorPlayer:
 
     def __init__(self, player: Any) -> None:
         self.player, self.wants_tables, self.rule_sets = player, player.wants_tables, getattr(player, "rule_sets", None)
-        self.close = getattr(player, "close", lambda: None)
+
+    def close(self) -> None:
+        """Close the player, if it can be closed."""
+        getattr(self.player, "close", lambda: None)()
 
     def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: np.recarray | None = None) -> Any:
         return self.player.act(observation, mask, np.random.default_rng(seeds), tables=tables)

@@ -267,7 +267,8 @@ class _DealCheck:
             self._stop("action", legal, word, says=says, step=place)
 
     def _check_result(self, table: Table) -> None:
-        if not self._are_tricks_known() and self.record["deal"] == table.rules.options["n_hands"] - 1:
+        options = table.rules.options
+        if options.get("accumulate") and not self._are_tricks_known() and self.record["deal"] == options["n_hands"] - 1:
             score_again(table, self.record["points"])  # tricks of deals outside the file count
         else:
             draw_sniped(table, self.record["points"])

@@ -108,6 +108,7 @@ def test_observe_writes_the_selected_rows() -> None:
 def test_a_batch_with_tables_of_several_seeds_shows_their_range() -> None:
     batch, other = (begin(make_batch("down_up", tables=2, seed=seed)) for seed in (3, 7))
     batch.restore([0], other.save([1]))
+    batch.restore([], other.save([]))
     assert "seed=3..7" in repr(batch)
 
 

@@ -1,5 +1,6 @@
 """`SeatVectorEnv`: each row plays as `SeatEnv`, under Gymnasium's contract of vector environments."""
 
+import copy
 import re
 from typing import Any, NamedTuple
 
@@ -259,3 +260,8 @@ def test_frames_show_the_views_of_the_learners() -> None:
     assert SeatVectorEnv(2, "noms").render() is None
     (image,) = begin(SeatVectorEnv(1, "noms", render_mode="rgb_array"), seed=0).render() or ()
     assert (image.dtype, image.ndim, image.shape[2]) == (np.uint8, 3, 3)
+
+
+def test_a_vector_of_seats_cannot_be_copied() -> None:
+    with pytest.raises(TypeError, match="make another with the same arguments, and reset it with the same seed"):
+        copy.deepcopy(SeatVectorEnv(2, "noms"))

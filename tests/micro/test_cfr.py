@@ -1,5 +1,8 @@
 """CFR+ and its measures: against brute force, against known properties, and with any number of threads."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -7,6 +10,7 @@ import numpy as np
 import pytest
 
 from noms_env._threads import RowThreads
+from noms_env.core.actions import NUM_ACTIONS
 from noms_env.micro.cfr import Passes, Solver, normalise, rewards_of
 from noms_env.micro.deal_setup import DealSetup
 from noms_env.micro.measures import exploitability, pair_gain, strategy_of
@@ -116,14 +120,24 @@ def test_strategy_of_asks_a_player(tree: Tree) -> None:
 
 
 def test_a_player_with_illegal_answers_is_refused(tree: Tree) -> None:
+    @dataclass
     class Wrong:
+        answer: Callable[[np.ndarray], Any]
         wants_tables = False
 
         def act(self, observation: np.ndarray, mask: np.ndarray, seeds: np.ndarray, *, tables: Any = None) -> Any:
-            return (mask == 0).argmax(axis=1)
+            return self.answer(mask)
 
-    with pytest.raises(ValueError, match="not legal"):
-        strategy_of(Wrong(), tree)
+    first: Any = partial(np.argmax, axis=1)
+    for answer in (
+        lambda mask: first(mask == 0),
+        lambda mask: first(mask) - NUM_ACTIONS,
+        lambda mask: first(mask) + NUM_ACTIONS,
+        lambda mask: first(mask)[:1],
+        lambda mask: first(mask) + 0.5,
+    ):
+        with pytest.raises(ValueError, match="not legal"):
+            strategy_of(Wrong(answer), tree)
 
 
 def test_an_unknown_reward_is_refused(tree: Tree) -> None:

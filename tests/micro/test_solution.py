@@ -147,7 +147,7 @@ def test_the_state_of_another_deal_or_half_a_state_is_refused(
 ) -> None:
     path, state = tmp_path / "solved", tmp_path / "solved.state.npz"
     stop_at(3, tree, path, monkeypatch)
-    with pytest.raises(StateError, match="belongs to another deal"):
+    with pytest.raises(StateError, match="belongs to another deal or reward"):
         solve(tree, path, reward="relative")
     state.write_bytes(state.read_bytes()[:300])
     with pytest.raises(StateError, match="is damaged"):
@@ -183,6 +183,8 @@ def test_a_damaged_state_is_refused(tree: Tree, tmp_path: Path, changes: dict[st
 
 def test_noms_solve_and_noms_exploit(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    _, out, _ = run("solve", NAME, "--percent", "9", "--reward", "relative")
+    assert "written to micro/down-up-1-reward=relative.safetensors" in out
     status, out, _ = run("solve", NAME, "--percent", "1")
     assert status == 0
     assert "420 layouts, 13,560 nodes, 712 information sets" in out
@@ -198,7 +200,7 @@ def test_noms_solve_and_noms_exploit(run: Run, monkeypatch: pytest.MonkeyPatch, 
     assert (out.count(": NashConv "), "by seat" in out) == (2, False)
     _, out, _ = run("solve", "noms", "--seats", "2", "--option", "ranks=3", "--option", "suits=1", "--option", "min_bid=1")
     assert "written to micro/noms-seats=2-min_bid=1-ranks=3-suits=1.safetensors" in out
-    assert len(list(Path("micro").glob("*.safetensors"))) == 2
+    assert len(list(Path("micro").glob("*.safetensors"))) == 3
     assert "small-ships-3" in run("list", "micro")[1]
 
 

@@ -1,7 +1,9 @@
 """Players by name, and the protocol of `act`: rows, one row, tables, seeds."""
 
+import pickle
 import sys
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -22,7 +24,7 @@ from noms_env.players import (
     load_players,
     unit_draws,
 )
-from noms_env.players.protocol import decision_seed
+from noms_env.players.protocol import check_player, decision_seed
 from noms_env.players.registry import POLICY
 from noms_env.table import Table
 from noms_env.variants import VARIANTS
@@ -150,17 +152,26 @@ def test_other_seeds_are_refused(seeds: Any) -> None:
         load_player("random").act(OBSERVATIONS, LEGAL, seeds)
 
 
+class Older:
+    wants_tables: ClassVar[bool] = False
+
+    def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
+        return [int(rng.choice(legal.nonzero()[0])) if legal.any() else NOBODY for legal in mask]
+
+
 def test_a_player_of_the_older_form_gets_a_generator_from_the_seeds() -> None:
-    class Older:
-        wants_tables: ClassVar[bool] = False
-
-        def act(self, observation: np.ndarray, mask: np.ndarray, rng: np.random.Generator, *, tables: Any = None) -> Any:
-            return [int(rng.choice(legal.nonzero()[0])) if legal.any() else NOBODY for legal in mask]
-
     older: Any = Older()
     player = load_players([older], 1, Table("noms").rules)[0]
     seeds = np.array([7, 8, 9])
     assert player.act(OBSERVATIONS, LEGAL, seeds) == older.act(OBSERVATIONS, LEGAL, np.random.default_rng(seeds))
+
+
+def test_a_player_of_the_older_form_is_pickled_and_closed() -> None:
+    twin: Any = pickle.loads(pickle.dumps(check_player(Older())))
+    twin.close()
+    twin.player.close = Mock()
+    twin.close()
+    twin.player.close.assert_called_once_with()
 
 
 @pytest.mark.uncompiled

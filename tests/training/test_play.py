@@ -136,7 +136,7 @@ def lines_at(session: Session, table: Table, deal: Deal) -> list[str]:
     """Return all that the person can be shown before the next decision if this were the table."""
     true_table, true_deal = session.table, session.deals[-1]
     session.table, session.deals[-1] = table, deal
-    lines = Person(session, ["?", "t"]).play().shown
+    lines = Person(session, ["?", "tricks"]).play().shown
     session.table, session.deals[-1] = true_table, true_deal
     return lines
 
@@ -322,8 +322,8 @@ def test_after_a_refusal_the_same_question_comes_again() -> None:
     assert [line for line in person.shown if "Legal: pass" in line][1].startswith("2 is not allowed now")
 
 
-@pytest.mark.parametrize(("text", "word"), [("Q", "Q"), ("T", "T"), ("10", "T")])
-def test_a_rank_in_capitals_is_no_command_in_a_nomination(text: str, word: str) -> None:
+@pytest.mark.parametrize(("text", "word"), [("Q", "Q"), ("q", "Q"), ("T", "T"), ("t", "T"), ("10", "T")])
+def test_a_rank_is_no_command_in_a_nomination(text: str, word: str) -> None:
     session = make_session(rules("noms", implicit_announcements=True), 1, seed=1)
     for bid in ("13", None):
         while not session.is_persons_turn:

@@ -299,6 +299,43 @@ def test_a_program_ends_with_its_player(tmp_path: Path) -> None:
     assert ask(twin, table, np.random.default_rng(0)) in table.legal_actions()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_process_has_a_program_of_its_own_and_delays_nobody(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    name = script(tmp_path, f"open({str(note)!r}, 'w').write(str(os.getpid()))")
+    body = f"""
+import os, sys, time
+import numpy as np
+from noms_env import Table, load_player
+from noms_env.players import ask
+player, table, rng = load_player({name!r}), Table("up_down"), np.random.default_rng(0)
+table.start()
+ask(player, table, rng)
+first = open({str(note)!r}).read()
+child = os.fork()
+if child == 0:
+    action = ask(player, table, rng)
+    player.close()
+    answer = f"{{action in table.legal_actions()}} {{open({str(note)!r}).read() != first}}"
+    open({str(tmp_path / "child")!r}, "w").write(answer)
+    time.sleep(20)
+    os._exit(0)
+while not os.path.exists({str(tmp_path / "child")!r}):
+    time.sleep(0.05)
+ask(player, table, rng)
+start = time.monotonic()
+player.close(at_once=True)
+print(time.monotonic() - start < 10, flush=True)
+os.kill(child, 9)
+"""
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(
+        [sys.executable, "-c", body], capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    assert (tmp_path / "child").read_text() == "True True"
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [

@@ -7,13 +7,18 @@ import signal
 import socket
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from noms_env.variants import VARIANTS
+from noms_training.commands import table
 from noms_training.commands.common import CommandError
 from noms_training.commands.table import kept_token
+from noms_training.play.browser import connections
 from noms_training.play.browser.live import table_from
+from noms_training.play.browser.lobby import Lobby
+from noms_training.play.browser.messages import Limits
 from tests.commands import Run, assert_refused, disk_full
 from tests.training.table_browsers import (
     TableServer,
@@ -144,6 +149,19 @@ def test_the_command_refuses_what_it_cannot_do(run: Run, tmp_path: Path, monkeyp
     shutil.rmtree(tmp_path / "tables")
     (tmp_path / "tables").write_text("a file")
     assert_refused(run("table"), "cannot use the folder tables")
+
+
+@pytest.mark.parametrize("has_both", [True, False])
+def test_all_interfaces_are_those_of_ipv4_too(has_both: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, server = list[str](), Mock()
+    monkeypatch.setattr(socket, "create_server", server)
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: has_both)
+    monkeypatch.setattr(table, "open_page", opened.append)
+    monkeypatch.setattr(Lobby, "compile", lambda self: None)
+    monkeypatch.setattr(connections, "server_of", Mock())
+    assert table.serve("::", 8000, tmp_path, (), Limits(), opens=True) == 0
+    server.assert_called_once_with(("::", 8000), family=socket.AF_INET6, dualstack_ipv6=has_both)
+    assert opened[0].startswith("http://127.0.0.1:8000/" if has_both else "http://[::1]:8000/")
 
 
 def test_a_huge_file_and_a_pipe_for_a_token_are_refused_at_once(server: TableServer, tmp_path: Path) -> None:

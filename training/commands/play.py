@@ -124,7 +124,7 @@ def answer(session: Session, view: View, ask: Ask, tell: Tell) -> bool:
     }
     while True:
         text = ask(prompt(view, session.is_over)).strip()
-        command = "" if text in view.legal else text.lower()
+        command = "" if {text, text.upper()} & {*view.legal} else text.lower()
         page = next((page for words, page in pages.items() if command in words), None)
         if command in QUIT:
             return False

@@ -70,7 +70,7 @@ def solve(
         raise CommandError("--percent must be 0 or more, and --iterations 1 or more")
     with wrong_arguments():
         setup = setup_of(game, seats, option, hand_size)
-    start, path = time.monotonic(), Path(out) if out else file_of(game, seats, option, hand_size)
+    start, path = time.monotonic(), Path(out) if out else file_of(game, seats, option, hand_size, reward)
     try:
         with interruptible("the same command continues from the state saved every minute"):
             with wrong_arguments():
@@ -113,9 +113,9 @@ def solve_with_bar(tree: Tree, path: Path, share: float, iterations: int, reward
         return solving.solve(tree, path, share, iterations, reward, RowThreads(threads), report)
 
 
-def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: int | None) -> Path:
-    """Return the default file of a solution, a different one for each table."""
-    settings_by_name = {"seats": seats, "hand_size": hand_size}
+def file_of(game: str, seats: int | None, option: tuple[str, ...], hand_size: int | None, reward: str) -> Path:
+    """Return the default file of a solution, a different one for each table and reward."""
+    settings_by_name = {"seats": seats, "hand_size": hand_size, "reward": None if reward == "points" else reward}
     settings = [f"{name}={value}" for name, value in settings_by_name.items() if value is not None]
     return Path(MICRO) / f"{as_file_name('-'.join([game, *settings, *sorted(option)]))}.safetensors"
 

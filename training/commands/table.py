@@ -107,12 +107,15 @@ def serve(host: str, port: int, folder: Path, players: tuple[str, ...], limits: 
     lobby = Lobby(players)
     app = application(Hall(folder, lobby, limits, token), hosts)
     with file_errors(f"cannot listen at {name}:{port}"):
-        listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        both = host == "::" and socket.has_dualstack_ipv6()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, dualstack_ipv6=both)
     address = f"http://{name}:{port}/" + (f"#token={token}" if token else "")
     print(f"open {address}; Ctrl-C ends the server, the tables stay", flush=True)
     lobby.compile()
     if opens:
-        open_page(address.replace(f"//{name}:", f"//{HOME}:") if host in ANY_HOST else address)
+        home = "[::1]" if family == socket.AF_INET6 and not both else HOME
+        open_page(address.replace(f"//{name}:", f"//{home}:") if host in ANY_HOST else address)
     server_of(app, limits.message_bytes).run(sockets=[listening])
     return OK
 

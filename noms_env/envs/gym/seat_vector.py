@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, NoReturn, Unpack
 
 import numpy as np
 from gymnasium import spaces
@@ -112,6 +112,11 @@ class SeatVectorEnv(VectorEnv[Observation, np.ndarray, np.ndarray]):
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a SeatVectorEnv cannot be copied or pickled: make another with the same arguments, and reset it with the same seed"
+        )
 
     def __repr__(self) -> str:
         return f"<SeatVectorEnv of {self.num_envs} tables, {self._config.summary}>"

@@ -2,9 +2,9 @@
 
     python -I -S keeper.py FD PROGRAM ARGUMENT ...
 
-FD is the reading end of a pipe. The other process holds the writing end, and closes it to kill the program. The program
-inherits the keeper's standard streams, and the keeper ends with the program's status. On Linux orphans are reparented to the
-keeper, so it also finds processes that have left the program's process group; elsewhere it kills the group.
+FD is the reading end of a pipe. The other process holds the writing end, and writes to it or closes it to kill the program.
+The program inherits the keeper's standard streams, and the keeper ends with the program's status. On Linux orphans are
+reparented to the keeper, so it also finds processes that have left the program's process group; elsewhere it kills the group.
 """
 
 from __future__ import annotations

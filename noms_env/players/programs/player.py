@@ -60,6 +60,7 @@ class ProgramPlayer(RowByRow):
 
     def start(self) -> None:
         """Start the program if it is not running, and exchange the first lines; ProgramError if that fails."""
+        self._leave_to_parent()
         if self._program is not None:
             return
         self._program = Program(self._words)
@@ -72,8 +73,15 @@ class ProgramPlayer(RowByRow):
 
     def close(self, at_once: bool = False) -> None:
         """End the program if it is running; with `at_once` kill it."""
+        self._leave_to_parent()
         if self._program is not None:
             self._program.end(at_once)
+            self._program = None
+
+    def _leave_to_parent(self) -> None:
+        """After a fork, leave the program to the process that started it: this one has none of the threads that talk to it."""
+        if self._program is not None and self._program.started_by != os.getpid():
+            self._program.detach()
             self._program = None
 
     def decide(self, observation: np.ndarray, mask: np.ndarray, row: Any, seed: int) -> int:
@@ -128,6 +136,7 @@ class Program:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
+        self.started_by = os.getpid()
         self._questions, self._answers = Lines(), Lines()
         self._complaints: list[bytes] = []
         pipes = (self._process.stdin, self._process.stdout, self._questions, self._answers)
@@ -155,6 +164,10 @@ class Program:
             raise ProgramError(f"answered with a line of more than {LONGEST:,} bytes")
         raise ProgramError(self._describe_end())
 
+    def detach(self) -> None:
+        """Do not end the process with this object."""
+        self._end.detach()
+
     def end(self, at_once: bool = False) -> None:
         """Close its input and wait for it to end; kill it if it does not, or with `at_once`."""
         if at_once:
@@ -174,7 +187,7 @@ class Program:
 
 
 def _start_program(words: Sequence[str]) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """Start a program in its own session, out of reach of Ctrl-C. Return it, and the pipe whose closing kills it."""
+    """Start a program in its own session, out of reach of Ctrl-C. Return it, and the pipe whose byte or end kills it."""
     reading, writing = os.pipe()
     control = open(writing, "wb", buffering=0)  # noqa: PTH123, SIM115
     command = [sys.executable, "-I", "-S", keeper.__file__, str(reading)] if os.name == "posix" else []
@@ -229,6 +242,8 @@ def _end(process: subprocess.Popen[bytes], control: IO[bytes], questions: Lines,
 
 
 def _kill(process: subprocess.Popen[bytes], control: IO[bytes]) -> None:
+    with suppress(OSError, ValueError):  # the keeper may have ended, or the pipe may be closed
+        control.write(b"x")  # forked processes may hold the pipe open
     control.close()
     if os.name != "posix":
         process.kill()
